@@ -13,7 +13,8 @@ from typing import IO, Iterator, Union
 def replacing(target: Union[str, "os.PathLike[str]"]) -> Iterator[IO[bytes]]:
     """Open a file that takes the place of the one at a path when the block ends, and not if it raises.
 
-    A link stays a link, and a file keeps its permissions. A device or a pipe takes the bytes as they come.
+    A link stays a link, and a file keeps its permissions, which the new one has from its first byte on. A device or a
+    pipe takes the bytes as they come.
     """
     path = os.path.realpath(os.fspath(target))
     former = os.stat(path) if os.path.exists(path) else None
@@ -24,11 +25,16 @@ def replacing(target: Union[str, "os.PathLike[str]"]) -> Iterator[IO[bytes]]:
         return
     # A name of its own: another writer, or the user, may have one that only ends differently.
     unfinished = f"{path}.{secrets.token_hex(4)}.tmp"
+    mode = 0o666 if former is None else stat.S_IMODE(former.st_mode)
     try:
-        with open(unfinished, "xb") as file:
+        with open(unfinished, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            if former is not None:
+                # The mask of the process may have taken some of them away.
+                os.chmod(unfinished, mode)
             yield file
-        if former is not None:
-            os.chmod(unfinished, stat.S_IMODE(former.st_mode))
+            file.flush()
+            # Otherwise the name could lead to an empty file after a power failure, and the former file would be gone.
+            os.fsync(file.fileno())
         os.replace(unfinished, path)
     except BaseException:
         if os.path.exists(unfinished):

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import tempfile
+import threading
 from pathlib import Path
 from typing import IO, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
@@ -92,6 +92,32 @@ def _text(name: str, value: Any) -> str:
     return str(value)
 
 
+class _LastWords:
+    """The end of what a program says on standard error.
+
+    It is read while the program runs, on a thread of its own: a run that follows for months fills neither the pipe nor
+    a disk.
+    """
+
+    _MOST = 1 << 16
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self._pipe: Any = pipe
+        self._kept = b""
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
+
+    def _read(self) -> None:
+        with self._pipe:
+            while said := self._pipe.read1(self._MOST):
+                self._kept = (self._kept + said)[-self._MOST :]
+
+    def text(self) -> str:
+        """Return the words of a program that has ended. A program that it left behind may still have the pipe."""
+        self._reading.join(timeout=1)
+        return self._kept.decode(errors="replace").strip()
+
+
 class Run:
     """One run of the program: its events, and how it ends.
 
@@ -101,14 +127,15 @@ class Run:
 
     def __init__(self, command: str, positional: Sequence[Union[str, "os.PathLike[str]"]], options: Mapping[str, Option]) -> None:
         argv = [program(), command, *arguments(options), "--json", "--", *(os.fspath(value) for value in positional)]
-        self._messages = tempfile.TemporaryFile()
         self._summary: Optional[Event] = None
         self._error: Optional[Event] = None
         self._stopped = False
         group: dict[str, Any] = {"start_new_session": True} if os.name == "posix" else {}
         self._process = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._messages, **group
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **group
         )
+        assert self._process.stderr is not None
+        self._messages = _LastWords(self._process.stderr)
 
     def stop(self) -> None:
         """Ask the program to end in order, once. What was committed stays, and the next run resumes."""
@@ -173,9 +200,7 @@ class Run:
 
     def _close(self) -> None:
         self._output.close()
-        self._messages.seek(0)
-        self._said = self._messages.read(1 << 16).decode(errors="replace").strip().removeprefix("error: ")
-        self._messages.close()
+        self._said = self._messages.text().removeprefix("error: ")
 
 
 def main() -> None:

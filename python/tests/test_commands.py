@@ -18,6 +18,20 @@ import instep
 from .conftest import Source
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the program is a shell script")
+def test_o617_of_a_long_run_only_the_last_words_are_kept(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talkative = tmp_path / "instep"
+    talkative.write_text("#!/bin/sh\nyes 'a warning' | head -c 3000000 >&2\necho 'the disk is full' >&2\nexit 5\n")
+    talkative.chmod(0o755)
+    monkeypatch.setenv("INSTEP_PROGRAM", str(talkative))
+    with pytest.raises(instep.InstepError) as raised:
+        instep.explore("http://example.com/")
+    said = str(raised.value)
+    assert said.endswith("the disk is full") and len(said) < 1 << 17
+
+
 def test_a_folder_is_published_copied_and_compared(source: Source, tmp_path: pathlib.Path) -> None:
     source.fill(5)
     published = source.publish()

@@ -97,6 +97,23 @@ def test_a_long_list_becomes_an_index_with_parts_and_is_read_back(tmp_path: path
     ]
 
 
+def test_o611_an_index_of_change_lists_is_read_with_the_changes_of_its_lists(tmp_path: pathlib.Path) -> None:
+    mapper = Mapper(["http://example.com", str(tmp_path)])
+    changes = resync.ChangeList(mapper=mapper)
+    changes.max_sitemap_entries = 2
+    for number in range(5):
+        changes.add(resync.Resource(f"http://example.com/{number}", change="updated"))
+    changes.write(str(tmp_path / "changes.xml"))
+    read = resync.ChangeList(mapper=mapper)
+    read.read(str(tmp_path / "changes.xml"))
+    assert [(change.uri, change.change) for change in read] == [
+        (f"http://example.com/{number}", "updated") for number in range(5)
+    ]
+    index = resync.ChangeList(mapper=mapper)
+    index.read(str(tmp_path / "changes.xml"), index_only=True)
+    assert len(index) == 3 and index.sitemapindex
+
+
 def test_a_list_of_files_is_built_and_packed(tmp_path: pathlib.Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()

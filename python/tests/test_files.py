@@ -11,6 +11,7 @@ import threading
 import pytest
 
 import instep
+from instep._files import replacing
 
 from .test_documents import AT, UP, resources
 
@@ -62,6 +63,21 @@ def test_o335_a_package_has_what_its_manifest_names_or_is_not_made(
         writer.add("b", io.BytesIO(b"two"))
     assert instep.Package(path).read("/b") == b"two"
     assert capfd.readouterr().err == ""
+
+
+def test_o607_a_file_that_takes_the_place_of_a_private_one_is_private_all_the_time(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "private.xml"
+    path.write_text("former")
+    path.chmod(0o600)
+    mask = os.umask(0)
+    try:
+        with replacing(path) as file:
+            file.write(b"new")
+            [unfinished] = [name for name in tmp_path.iterdir() if name != path]
+            assert unfinished.stat().st_mode & 0o777 == 0o600
+    finally:
+        os.umask(mask)
+    assert path.read_bytes() == b"new" and path.stat().st_mode & 0o777 == 0o600
 
 
 def test_o563_a_file_that_takes_less_than_all_is_written_whole() -> None:

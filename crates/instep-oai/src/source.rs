@@ -107,7 +107,7 @@ impl SharedRepository {
             Err(error) if self.is_complete()? => {
                 let what = format!(
                     "{}; earlier records stay published, and the next harvest continues from there",
-                    error_chain(&error)
+                    error.in_words()
                 );
                 monitor.problem(&PublishProblem::skipped(&self.url.base, what));
                 report.lost += 1;
@@ -125,7 +125,7 @@ impl SharedRepository {
         let what = match runtime.block_on(Harvest::probe(&self.url, client)) {
             Ok(()) if is_complete => return Ok(0),
             Ok(()) => "has not been harvested yet; only a publication does that".to_owned(),
-            Err(error) if is_complete => error_chain(&error),
+            Err(error) if is_complete => error.in_words(),
             Err(error) => return Err(error.of_repository(&self.url.base)),
         };
         monitor.problem(&PublishProblem::skipped(&self.url.base, what));

@@ -46,6 +46,7 @@ mod tls;
 #[cfg(not(feature = "tls"))]
 #[path = "serve/no_tls.rs"]
 mod tls;
+mod turns;
 mod versions;
 mod view;
 
@@ -89,6 +90,7 @@ use switch::SwitchedRoutes;
 pub use tls::Tls;
 #[cfg(not(feature = "tls"))]
 use tls::Tls;
+pub use turns::PageTurns;
 pub use view::{FolderItem, KeptVersion, SourceView};
 
 /// Publishes, then serves the published documents and keeps them current, until `shutdown`.

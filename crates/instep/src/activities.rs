@@ -8,7 +8,7 @@ mod newest;
 
 use std::{
     fs::{self, File},
-    io::{self, BufReader},
+    io::{self, BufReader, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -66,20 +66,25 @@ pub(crate) fn write(out: &Path, base_url: &str, kind: &str) -> anyhow::Result<us
 /// Errors: a file cannot be removed.
 pub(crate) fn withdraw(out: &Path) -> anyhow::Result<bool> {
     let folder = out.join(FOLDER);
-    let is_written_here = |name: &str| {
-        let json: Value = fs::read(folder.join(name))
-            .ok()
-            .and_then(|text| serde_json::from_slice(&text).ok())
-            .unwrap_or_default();
-        let id = json["id"].as_str().unwrap_or_default();
-        json["@context"] == CONTEXT && id.ends_with(&format!("/{FOLDER}/{name}"))
-    };
     let mut removed = false;
-    let pages = (0..).map(page_name).take_while(|page| is_written_here(page));
-    for name in [COLLECTION.to_owned()].into_iter().filter(|name| is_written_here(name)).chain(pages) {
+    let mut remove = |name: &str| -> anyhow::Result<bool> {
         let path = folder.join(name);
-        fs::remove_file(&path).with_context(|| format!("Cannot remove {}", path.display()))?;
-        removed = true;
+        let is_written_here = match fs::read(&path) {
+            Err(error) if is_no_file(&error) => false,
+            // Without the fault this could be a file of ours, which would be served and never updated.
+            text => has_id_of(name, &text.with_context(|| format!("Cannot read {}", path.display()))?),
+        };
+        if is_written_here {
+            fs::remove_file(&path).with_context(|| format!("Cannot remove {}", path.display()))?;
+            removed = true;
+        }
+        Ok(is_written_here)
+    };
+    remove(COLLECTION)?;
+    for number in 0.. {
+        if !remove(&page_name(number))? {
+            break;
+        }
     }
     if removed {
         // The result is ignored: a folder with other files must stay.
@@ -88,9 +93,22 @@ pub(crate) fn withdraw(out: &Path) -> anyhow::Result<bool> {
     Ok(removed)
 }
 
+/// Returns `true` for the error of reading a name that no file has.
+fn is_no_file(error: &io::Error) -> bool {
+    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory | IsADirectory)
+}
+
+/// Returns `true` if a text is a file of a collection that has this name.
+fn has_id_of(name: &str, text: &[u8]) -> bool {
+    let json: Value = serde_json::from_slice(text).unwrap_or_default();
+    let id = json["id"].as_str().unwrap_or_default();
+    json["@context"] == CONTEXT && id.ends_with(&format!("/{FOLDER}/{name}"))
+}
+
 /// Reads the activities that the pages in place have, up to the first page that does not exist.
 ///
-/// Errors: a page cannot be read.
+/// Errors: a page cannot be read, or is damaged.
 fn read_former(folder: &Path, newest: &NewestActivities) -> anyhow::Result<()> {
     for number in 0.. {
         let path = folder.join(page_name(number));
@@ -99,7 +117,10 @@ fn read_former(folder: &Path, newest: &NewestActivities) -> anyhow::Result<()> {
             // Without this page, the deletions on it would be lost for good.
             page => page.with_context(|| format!("Cannot read {}", path.display()))?,
         };
-        let page: Value = serde_json::from_slice(&page).unwrap_or_default();
+        let page: Value = serde_json::from_slice(&page).with_context(|| {
+            let path = path.display();
+            format!("{path} is damaged: restore it, or remove it to go on without the deletions on it and on later pages")
+        })?;
         for item in page["orderedItems"].as_array().into_iter().flatten() {
             let change = match item["type"].as_str() {
                 Some("Create") => Change::Created,
@@ -200,7 +221,10 @@ fn replace(path: &Path, json: &Value) -> anyhow::Result<bool> {
     }
     let failed = || format!("Cannot write {}", path.display());
     let new = path.with_extension("json.new");
-    fs::write(&new, text).with_context(failed)?;
+    let mut file = File::create(&new).with_context(failed)?;
+    file.write_all(text.as_bytes()).with_context(failed)?;
+    // Otherwise the new name could lead to an empty file after a power failure, and the former one would be gone.
+    file.sync_all().with_context(failed)?;
     fs::rename(&new, path).with_context(failed)?;
     Ok(true)
 }
@@ -229,5 +253,35 @@ mod tests {
         write(out.path(), "http://x/", "Manifest").unwrap();
         let page = fs::read_to_string(folder.join(page_name(0))).unwrap();
         assert!(page.contains("http://x/a") && page.contains("http://x/b"), "{page}");
+    }
+
+    #[test]
+    fn o603_a_page_of_activities_that_is_damaged_is_named_and_costs_no_deletion() {
+        let out = tempfile::tempdir().unwrap();
+        let page = out.path().join(FOLDER).join(page_name(0));
+        fs::create_dir_all(out.path().join(FOLDER)).unwrap();
+        for damaged in ["", "{\"orderedItems\": [{\"type\": \"Delete\""] {
+            fs::write(&page, damaged).unwrap();
+            let refused = write(out.path(), "http://x/", "Manifest").unwrap_err().to_string();
+            assert!(refused.contains("page-0.json is damaged"), "{refused}");
+            assert_eq!(fs::read_to_string(&page).unwrap(), damaged);
+        }
+        fs::remove_file(&page).unwrap();
+        assert_eq!(write(out.path(), "http://x/", "Manifest").unwrap(), 1);
+    }
+
+    #[test]
+    fn o604_a_collection_that_cannot_be_read_is_not_taken_for_none_when_it_is_to_be_removed() {
+        let out = tempfile::tempdir().unwrap();
+        let folder = out.path().join(FOLDER);
+        assert!(!withdraw(out.path()).unwrap());
+        write(out.path(), "http://x/", "Manifest").unwrap();
+        fs::rename(folder.join(COLLECTION), folder.join("mine.json")).unwrap();
+        // A link to itself can no more be read than a file on a damaged disk.
+        std::os::unix::fs::symlink(COLLECTION, folder.join(COLLECTION)).unwrap();
+        assert!(withdraw(out.path()).is_err());
+        fs::rename(folder.join("mine.json"), folder.join(COLLECTION)).unwrap();
+        assert!(withdraw(out.path()).unwrap());
+        assert!(!folder.exists());
     }
 }

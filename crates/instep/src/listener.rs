@@ -126,12 +126,14 @@ impl RunningServer {
         if let Some(socket) = &self.socket {
             let stream = UnixStream::connect(socket)?;
             stream.set_read_timeout(Some(timeout))?;
+            stream.set_write_timeout(Some(timeout))?;
             return Ok(Box::new(stream));
         }
         let url = self.url.as_deref().unwrap_or_default();
         let address = url.trim_start_matches("http://").trim_end_matches('/');
         let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(timeout))?;
+        stream.set_write_timeout(Some(timeout))?;
         Ok(Box::new(stream))
     }
 }
@@ -172,5 +174,17 @@ mod tests {
         assert_eq!(reports.iter().map(items).sum::<usize>(), 60);
         assert!(reports.iter().all(|report| report.len() <= 4 << 20));
         assert_eq!(reports.len(), 3);
+    }
+    #[test]
+    fn o606_a_server_that_takes_no_bytes_of_a_report_is_not_waited_for_without_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("admin");
+        let _silent = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let server = RunningServer { url: None, socket: Some(socket), token: "t".to_owned() };
+        let body = vec![b' '; 16 << 20];
+        let (ended, has_ended) = std::sync::mpsc::channel();
+        std::thread::spawn(move || ended.send(server.post("/changes", &body, Duration::from_millis(50))));
+        let answer = has_ended.recv_timeout(Duration::from_secs(60)).expect("it waits without end");
+        assert!(answer.is_err());
     }
 }

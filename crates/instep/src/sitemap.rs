@@ -3,5 +3,6 @@
 
 mod amended;
 mod files;
+mod rewriting;
 
 pub(crate) use files::{EntryFaults, RepeatedEntry, SitemapFiles};

@@ -162,12 +162,14 @@ fn measure(mut file: &File) -> io::Result<(u64, PayloadDigest)> {
     let (mut hasher, mut length, mut buffer) = (PayloadHasher::default(), 0, vec![0; 64 << 10]);
     file.rewind()?;
     loop {
-        match file.read(&mut buffer)? {
-            0 => break,
-            read => {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => {
                 hasher.update(&buffer[..read]);
                 length += read as u64;
             }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
     file.rewind()?;

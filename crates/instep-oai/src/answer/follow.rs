@@ -1,5 +1,7 @@
 //! The index follows the catalogue: by the change log, or by all resources if the log does not reach back.
 
+use std::io;
+
 use instep_source::{
     catalogue::{Head, Resource, Snapshot},
     serve::SourceView,
@@ -12,7 +14,7 @@ use super::{
     error::AnswerError,
     format::RecordFormat,
     index::{NewRecord, RepositoryIndex},
-    item::{ItemNames, is_item, is_xml, metadata, set_spec, unless_short},
+    item::{ItemNames, is_absence, is_item, is_xml, metadata, set_spec, unless_short},
 };
 
 /// The name under which the index keeps the last change that it shows.
@@ -150,10 +152,7 @@ impl RepositoryIndex {
         let read = is_xml(&resource.state).then(|| metadata(view, resource)).transpose();
         let document = match unless_short(read)? {
             Ok(document) => document.flatten(),
-            Err(error) => {
-                tracing::warn!(uri, %error, "cannot be read, and is left out of the records until it changes");
-                return Ok(self.delete(uri, datestamp)?);
-            }
+            Err(error) => return Ok(self.note_unreadable(&new, &error)?),
         };
         let own = document.map(|(_, document)| match &prefix {
             Some(prefix) => RecordFormat { prefix: prefix.clone(), ..document.format },
@@ -163,6 +162,25 @@ impl RepositoryIndex {
         let generated = (is_item(&resource.state, prefix.as_deref()) && !has_dublin_core)
             .then(dublin_core::generated_format);
         Ok(self.put(&new, own.as_ref(), generated.as_ref())?)
+    }
+}
+
+impl RepositoryIndex {
+    /// Notes that the document of a resource cannot be read: its records are deleted if it is gone, and stay as they are
+    /// known after a fault, which may pass.
+    fn note_unreadable(&self, new: &NewRecord<'_>, error: &io::Error) -> rusqlite::Result<()> {
+        let uri = new.uri;
+        if is_absence(error) {
+            tracing::warn!(uri, %error, "cannot be read, and is left out of the records until it changes");
+            return self.delete(uri, new.datestamp);
+        }
+        tracing::warn!(uri, %error, "cannot be read; its records stay as they are known until it changes");
+        // Without a digest they count as changed in the next pass, which reads the document again.
+        let sql = "UPDATE record SET pass = ?2, digest = NULL, datestamp = max(datestamp, ?3)
+                   WHERE uri = ?1 AND is_deleted = 0";
+        let row = rusqlite::params![uri, new.pass, new.datestamp];
+        self.connection.prepare_cached(sql)?.execute(row)?;
+        Ok(())
     }
 }
 
@@ -212,5 +230,36 @@ mod tests {
         assert!(!ended_at(7, 1), "the changes 6 and 7 are in the log no more");
         assert!(!ended_at(5, 3), "a set was added");
         assert_eq!(index.number(PASS_SEQUENCE).unwrap(), None);
+    }
+    #[test]
+    fn o616_a_fault_of_the_disk_deletes_no_record() {
+        let state = tempfile::tempdir().unwrap();
+        let index = RepositoryIndex::open(state.path()).unwrap();
+        let [prefix, namespace, schema] = ["mods", "urn:mods", ""].map(str::to_owned);
+        let format = RecordFormat { prefix, namespace, schema };
+        let (identifier, uri) = ("http://x/a.xml", "http://x/a.xml");
+        let sets: [String; 0] = [];
+        let record = NewRecord {
+            identifier,
+            uri,
+            about: None,
+            datestamp: 5,
+            sets: &sets,
+            digest: Some(b"d"),
+            pass: 1,
+        };
+        index.put(&record, Some(&format), None).unwrap();
+        let later = NewRecord { datestamp: 7, pass: 2, ..record };
+        let after = |error: io::Error| {
+            index.note_unreadable(&later, &error).unwrap();
+            index.delete_unseen(2, 8).unwrap();
+            let records = index.item(identifier).unwrap();
+            let [record] = &records[..] else { panic!("not one record") };
+            (record.is_deleted, record.datestamp)
+        };
+        // EIO
+        assert_eq!(after(io::Error::from_raw_os_error(5)), (false, 7));
+        assert!(!index.is_current(&later).unwrap(), "the next pass reads it again");
+        assert_eq!(after(io::ErrorKind::NotFound.into()), (true, 7));
     }
 }

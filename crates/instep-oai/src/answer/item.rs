@@ -6,7 +6,7 @@ use instep_source::{
     catalogue::{Resource, ResourceState},
     serve::SourceView,
 };
-use instep_store::Shortage;
+use instep_store::{Obstacle, Shortage};
 use resourcesync::{Decoded, Relation};
 use url::Url;
 
@@ -119,6 +119,13 @@ pub(super) fn unless_short<T>(read: io::Result<T>) -> io::Result<io::Result<T>> 
         Err(error) if Shortage::behind(&error).is_some() => Err(error),
         read => Ok(read),
     }
+}
+
+/// Returns `true` for the error of reading a file that is not there, or is not for everybody. Any other one is a fault of a
+/// disk or of another host, and shows nothing about the file.
+pub(super) fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+        || Obstacle::of(error).is_some()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use instep_net::{HttpError, Permission};
+use instep_net::{HttpError, Permission, Refusal};
 use instep_source::{UpstreamFailure, UpstreamFault};
 use instep_store::{database::DatabaseError, error_chain};
 
@@ -67,6 +67,18 @@ pub(crate) enum HarvestError {
 }
 
 impl HarvestError {
+    /// Returns the error with its causes. If the repository has moved to another host, the text says where to harvest it.
+    pub(crate) fn in_words(&self) -> String {
+        let what = error_chain(self);
+        match self {
+            Self::Http(HttpError::Refused { uri, reason: Refusal::OutOfScope { .. } }) => {
+                let moved = uri.split('?').next().unwrap_or(uri);
+                format!("{what}; if the repository has moved there, harvest oai+{moved}")
+            }
+            _ => what,
+        }
+    }
+
     /// Returns the error as that of the repository, unless this machine is at fault.
     pub(crate) fn of_repository(self, url: &str) -> io::Error {
         let fault = match &self {
@@ -80,7 +92,7 @@ impl HarvestError {
             | Self::Empty { .. }
             | Self::Tokens { .. } => UpstreamFault::Unreachable,
         };
-        io::Error::other(UpstreamFailure { url: url.to_owned(), what: error_chain(&self), fault })
+        io::Error::other(UpstreamFailure { url: url.to_owned(), what: self.in_words(), fault })
     }
 }
 
@@ -90,4 +102,21 @@ fn code(text: &str) -> &str {
 
 fn message(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(": {text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use instep_net::Origin;
+
+    use super::*;
+
+    #[test]
+    fn o618_a_repository_that_has_moved_to_another_host_is_named_as_it_is_harvested_there() {
+        let [speaker, target] =
+            ["http://old.example/", "https://new.example/"].map(|url| Origin::parse(url).unwrap());
+        let uri = "https://new.example/oai?verb=Identify".to_owned();
+        let moved = HttpError::Refused { uri, reason: Refusal::OutOfScope { speaker, target } };
+        let text = HarvestError::from(moved).of_repository("http://old.example/oai").to_string();
+        assert!(text.ends_with("harvest oai+https://new.example/oai"), "{text}");
+    }
 }

@@ -141,17 +141,21 @@ async fn fetch_once(
             return Err(HttpError::Status { uri, status, retry_after: None }.into());
         }
     }
+    let broken =
+        |what: String| HttpError::Transfer { uri: request.uri.to_string(), source: Box::new(NotOai(what)) };
     let media_type = response.header(http::header::CONTENT_TYPE).map(str::to_owned);
     if media_type
         .as_deref()
         .is_some_and(|media_type| media_type.to_ascii_lowercase().starts_with("text/html"))
     {
-        return Ok(TextAnswer::Gone("is a web page, not a full text".to_owned()));
+        // A page in the place of a full text that was there is about maintenance or a login, and passes.
+        return match request.held {
+            Some(_) => Err(broken("a web page, not the full text that was there".to_owned()).into()),
+            None => Ok(TextAnswer::Gone("is a web page, not a full text".to_owned())),
+        };
     }
     let etag = response.header(http::header::ETAG).map(str::to_owned);
     let modified = response.header(http::header::LAST_MODIFIED).map(str::to_owned);
-    let broken =
-        |what: String| HttpError::Transfer { uri: request.uri.to_string(), source: Box::new(NotOai(what)) };
     let coding = response.coding();
     if let Some(coding) = coding.as_deref().filter(|coding| !GZIP.contains(coding)) {
         return Err(broken(format!(

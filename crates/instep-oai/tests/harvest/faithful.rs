@@ -236,6 +236,35 @@ fn o443_full_texts_that_are_wanted_later_come_for_all_records() {
 }
 
 #[test]
+fn o601_a_web_page_in_the_place_of_a_full_text_that_is_held_removes_nothing() {
+    let fake = FakeRepository::with_records(3);
+    let file = fake.file_url("bitstream/1/paper.pdf");
+    let metadata = |title: &str| format!("<dc><title>{title}</title><identifier>{file}</identifier></dc>");
+    fake.edit(|layout| {
+        layout.files.push(("bitstream/1/paper.pdf".into(), "application/pdf".into(), "%PDF".into()));
+        layout.record("oai:fake:000001").metadata = metadata("One");
+    });
+    let mut bench = Bench::new(fake);
+    bench.options.full_texts = true;
+    bench.publish();
+    bench.fake.edit(|layout| {
+        let record = layout.record("oai:fake:000001");
+        (record.metadata, record.datestamp) = (metadata("Two"), "2026-02-02T00:00:00Z".to_owned());
+        layout.files[0].1 = "text/html".to_owned();
+        layout.files[0].2 = "<html>Down for maintenance".to_owned();
+    });
+    let report = bench.publish_with_problems(&["paper.pdf", "is requested again", "a web page"]);
+    assert_eq!((report.resources, report.deleted, report.skipped), (4, 0, 1));
+    bench.assert_files_are_there();
+    bench.fake.edit(|layout| {
+        layout.files[0].1 = "application/pdf".to_owned();
+        layout.files[0].2 = "%PDF of two".to_owned();
+    });
+    assert_eq!(bench.publish().updated, 1);
+    bench.assert_files_are_there();
+}
+
+#[test]
 fn compressed_responses_are_read() {
     let bench = Bench::new(FakeRepository::with_records(12));
     bench.fake.edit(|layout| layout.gzip = true);

@@ -7,12 +7,11 @@ use axum::{
     body::Body,
     extract::{Request, State},
     middleware::Next,
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use tokio::task::spawn_blocking;
 
-use super::view::SourceView;
+use super::{turns::PageTurns, view::SourceView};
 
 /// Pages for people. They come last: a document or a resource under the same path is served instead.
 ///
@@ -42,6 +41,7 @@ pub struct PageRequest {
 pub(crate) struct PagesOfSource {
     pub(crate) pages: Arc<dyn Pages>,
     pub(crate) view: Arc<SourceView>,
+    pub(crate) turns: PageTurns,
 }
 
 /// Answers with a page if there would be no other answer.
@@ -65,10 +65,11 @@ pub(crate) async fn answer_with_page(
         accepts_html,
         status: response.status(),
     };
-    let page = spawn_blocking(move || source.pages.answer(&source.view, &request)).await;
-    match page {
-        Ok(Some(page)) => whole(&method, page),
-        Ok(None) | Err(_) => response,
+    let turns = source.turns.clone();
+    match turns.make(move || source.pages.answer(&source.view, &request)).await {
+        Some(Some(page)) => whole(&method, page),
+        Some(None) => response,
+        None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }
 }
 

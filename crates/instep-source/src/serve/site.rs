@@ -12,6 +12,7 @@ use super::{
     host,
     pages::PagesOfSource,
     resources::ResourceFiles,
+    turns::PageTurns,
     versions,
 };
 use crate::{Error, PublishMonitor, publish::SourceContext, render::SourcePlace, status::Overview};
@@ -67,7 +68,7 @@ impl SiteOptions {
             strict_host: self.strict_host,
             cors: self.allows_other_origins(&place),
             routes,
-            pages: self.pages.clone().map(|pages| PagesOfSource { pages, view }),
+            pages: self.pages.clone().map(|pages| PagesOfSource { pages, view, turns: PageTurns::default() }),
             place,
         })
     }

@@ -55,6 +55,23 @@ fn finding_d14_a_long_folder_goes_on_on_the_next_page() {
 }
 
 #[test]
+fn o600_the_pages_of_a_long_folder_have_a_folder_whose_siblings_begin_with_its_name() {
+    let folder = folder(&[("item/1.txt", "1")]);
+    for number in 0..620 {
+        fs::write(folder.path().join(format!("item-{number:04}.txt")), "x").unwrap();
+    }
+    let serving = Serving::start(folder.path(), &[]);
+    let first = serving.page("resourcesync/browse");
+    assert_eq!(first.matches(".txt</a>").count(), 500);
+    assert!(first.contains("from=item-0500.txt"), "{first}");
+    let second = serving.page("resourcesync/browse?path=&from=item-0500.txt");
+    assert_eq!(second.matches(".txt</a>").count(), 120);
+    assert!(second.contains(">item/</a>") && !second.contains("Next items"), "{second}");
+    let third = serving.page("resourcesync/browse?path=&from=item%2F");
+    assert!(third.contains(">item/</a>") && !third.contains(".txt</a>"), "{third}");
+}
+
+#[test]
 fn finding_d14_the_search_finds_any_part_of_a_path_in_either_case() {
     let folder =
         folder(&[("a/one.txt", "1"), ("b/Two.txt", "2"), ("b/three.md", "3"), ("names/\u{e9} <i>.txt", "4")]);

@@ -1,6 +1,6 @@
 //! Options for notifications, and for the listener through which applications report changes.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
@@ -11,7 +11,10 @@ use instep_source::{
 };
 use resourcesync::Uri;
 
-use super::headings::{ADMINISTRATION, NOTIFICATION};
+use super::{
+    headings::{ADMINISTRATION, NOTIFICATION},
+    piped::text_of,
+};
 
 /// Channels and hubs by which changes are announced.
 #[derive(Clone, Debug, Args)]
@@ -108,7 +111,7 @@ impl AdminArgs {
         let mut options = AdminOptions::default();
         options.listen = self.admin_listen;
         if let Some(path) = self.admin_token_file {
-            let token = fs::read_to_string(&path)
+            let token = text_of(&path)
                 .with_context(|| format!("Check --admin-token-file: cannot read {}", path.display()))?;
             let token = token.trim();
             if token.is_empty() {
@@ -117,5 +120,28 @@ impl AdminArgs {
             options.token = Some(token.to_owned());
         }
         Ok(Some(options))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Write as _, os::fd::IntoRawFd as _};
+
+    use super::*;
+
+    #[test]
+    fn o605_a_token_that_came_from_a_pipe_stays_when_the_options_are_read_again() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(b"a token\n").unwrap();
+        drop(writer);
+        // Stays open, so that no other test of this process has the number.
+        let number = reader.into_raw_fd();
+        for _ in 0..2 {
+            let file = PathBuf::from(format!("/dev/fd/{number}"));
+            let listen = "127.0.0.1:0".to_owned();
+            let arguments = AdminArgs { admin_listen: listen, admin_token_file: Some(file), no_admin: false };
+            let options = arguments.options().unwrap().unwrap();
+            assert_eq!(options.token.as_deref(), Some("a token"));
+        }
     }
 }

@@ -45,6 +45,9 @@ pub(crate) struct ContentArgs {
     /// The deletions that may be published.
     #[arg(skip)]
     pub(crate) guard: DeletionGuard,
+    /// The folder that a dry run uses in the place of one that is not there; `None` if what is missing is made.
+    #[arg(skip)]
+    pub(crate) scratch: Option<PathBuf>,
 }
 
 /// The place of a set's content: a folder on disk, and the URI that it is served at.
@@ -163,8 +166,11 @@ impl ContentArgs {
         let prefix = place
             .prefix
             .or_else(|| Some(place.set).filter(|set| !set.is_empty()).map(|set| format!("{set}/")));
-        let folder =
-            place.root.join(prefix.as_deref().and_then(plain_folder).unwrap_or_else(|| place.set.into()));
+        let below = prefix.as_deref().and_then(plain_folder).unwrap_or_else(|| place.set.into());
+        let folder = match (place.root.join(&below), &self.scratch) {
+            (folder, Some(scratch)) if !folder.exists() => scratch.join(below),
+            (folder, _) => folder,
+        };
         std::fs::create_dir_all(&folder).with_context(|| format!("Cannot make {}", folder.display()))?;
         let source = HarvestedRepository::new(url.clone(), folder, options, http)?;
         Ok(Content::Supplied { supply: Supply(Arc::new(source)), prefix })
@@ -188,7 +194,38 @@ fn plain_folder(prefix: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::plain_folder;
+    use clap::Parser;
+
+    use super::*;
+
+    /// A command line with these options alone.
+    #[derive(Parser)]
+    struct ContentLine {
+        #[command(flatten)]
+        content: ContentArgs,
+    }
+
+    #[test]
+    fn o615_a_dry_run_makes_no_folder_for_the_records_of_a_repository() {
+        let (published, scratch) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mut arguments = ContentLine::parse_from(["publish"]).content;
+        let content = |arguments: &ContentArgs| {
+            let place = ContentPlace {
+                root: published.path(),
+                prefix: None,
+                set: "papers",
+                full_texts: false,
+                inventory: None,
+            };
+            arguments.content("oai+http://127.0.0.1:9/oai".into(), place, &Config::default()).unwrap()
+        };
+        arguments.scratch = Some(scratch.path().to_owned());
+        let _ = content(&arguments);
+        assert!(!published.path().join("papers").exists() && scratch.path().join("papers").exists());
+        arguments.scratch = None;
+        let _ = content(&arguments);
+        assert!(published.path().join("papers").exists());
+    }
 
     #[test]
     fn only_a_plain_prefix_is_the_folder_of_its_records() {
@@ -201,7 +238,7 @@ mod tests {
             (".instep/", None),
             ("a%20b/", None),
         ] {
-            assert_eq!(plain_folder(prefix).as_deref(), folder.map(std::path::Path::new), "{prefix}");
+            assert_eq!(plain_folder(prefix).as_deref(), folder.map(Path::new), "{prefix}");
         }
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn text_of(file: &Path) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::{io::Write as _, os::fd::AsRawFd as _};
+    use std::{io::Write as _, os::fd::IntoRawFd as _};
 
     use super::*;
 
@@ -39,7 +39,9 @@ mod tests {
         let (reader, mut writer) = io::pipe().unwrap();
         writer.write_all(b"a.txt\n").unwrap();
         drop(writer);
-        let file = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
+        // Stays open, so that no other test of this process has the number.
+        let number = reader.into_raw_fd();
+        let file = PathBuf::from(format!("/dev/fd/{number}"));
         for _ in 0..2 {
             assert_eq!(text_of(&file).unwrap(), "a.txt\n");
         }

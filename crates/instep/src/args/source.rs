@@ -153,13 +153,22 @@ impl SourceArgs {
         self.out.as_ref().is_some_and(|out| out.objects().is_some())
     }
 
+    /// Has missing folders replaced by those below a temporary one, because a dry run makes none.
+    pub(crate) fn show_in(&mut self, scratch: &Path) {
+        self.content_args.scratch = Some(scratch.to_owned());
+    }
+
     /// Takes the resources from a place in object storage. Returns the folder for the catalogue and the documents, which is
-    /// made if it is not there.
+    /// made if it is not there; in a dry run a temporary one takes its place.
     ///
     /// Errors: no folder is named, or it cannot be made.
     pub(crate) fn take_from_objects(&mut self, place: &str) -> anyhow::Result<PathBuf> {
         let Some(folder) = self.state.take() else {
             bail!("{place} has no room for the catalogue; name a folder for it with --state DIR");
+        };
+        let folder = match &self.content_args.scratch {
+            Some(scratch) if !folder.exists() => scratch.join("objects"),
+            _ => folder,
         };
         fs::create_dir_all(&folder).with_context(|| format!("Cannot make {}", folder.display()))?;
         self.from = Some(place.into());

@@ -91,6 +91,10 @@ impl PublishCommand {
                 "--activities writes into a folder, not into object storage; leave out one of --activities and --out s3://"
             );
         }
+        let scratch = self.dry_run.then(tempfile::tempdir).transpose()?;
+        if let Some(scratch) = &scratch {
+            self.source.show_in(scratch.path());
+        }
         if let Some(place) = self.dir.to_str().filter(|text| ObjectPlace::is_meant(text)) {
             self.dir = self.source.take_from_objects(place)?;
         }

@@ -5,7 +5,7 @@ mod relay;
 mod summary;
 mod task;
 
-use std::{cell::Cell, fs, path::PathBuf, sync::Arc, time::Duration};
+use std::{cell::Cell, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::{Context, bail};
 use clap::{Args, builder::NonEmptyStringValueParser};
@@ -21,6 +21,7 @@ use crate::{
         channels::ChannelArgs,
         folders,
         headings::{CHECKING, DELETING, FOLLOWING, KEEPING, OUTPUT, SPEED, VERSIONS, WHAT_TO_COPY},
+        piped::text_of,
         selection::SelectionArgs,
         server::ServerArgs,
         source_url::source_url,
@@ -184,7 +185,7 @@ fn webhook(
     access: &AccessOptions,
 ) -> anyhow::Result<Option<Webhook>> {
     let (Some(url), Some(file)) = (url, secret) else { return Ok(None) };
-    let secret = fs::read_to_string(&file).with_context(|| format!("Cannot read {}", file.display()))?;
+    let secret = text_of(&file).with_context(|| format!("Cannot read {}", file.display()))?;
     Ok(Some(Webhook::new(&url, &secret, access)?))
 }
 
@@ -300,7 +301,7 @@ impl SyncCommand {
 
 #[cfg(test)]
 mod tests {
-    use std::{ffi::OsStr, path::Path};
+    use std::{ffi::OsStr, io::Write as _, os::fd::IntoRawFd as _, path::Path};
 
     use clap::Parser;
 
@@ -334,5 +335,19 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         assert!(task(place.path(), &["--metrics-file", "m.prom", "--dry-run"]).metrics_file.is_none());
         assert!(task(place.path(), &["--metrics-file", "m.prom"]).metrics_file.is_some());
+    }
+
+    #[test]
+    fn o605_the_secret_of_a_webhook_that_came_from_a_pipe_stays_when_the_options_are_read_again() {
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(b"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n").unwrap();
+        drop(writer);
+        // Stays open, so that no other test of this process has the number.
+        let number = reader.into_raw_fd();
+        for _ in 0..2 {
+            let file = PathBuf::from(format!("/dev/fd/{number}"));
+            let url = "https://example.org/".to_owned();
+            assert!(webhook(Some(url), Some(file), &AccessOptions::default()).unwrap().is_some());
+        }
     }
 }

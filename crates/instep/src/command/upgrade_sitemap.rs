@@ -1,10 +1,16 @@
 //! `instep upgrade-sitemap`: turns a Sitemap that another program writes into a Resource List, and adds Change Lists.
 //! The reading and rewriting of Sitemaps is in `sitemap/`.
 
-use std::path::PathBuf;
+use std::{
+    fs::{DirBuilder, File},
+    os::unix::fs::DirBuilderExt as _,
+    path::{Path, PathBuf},
+};
 
+use anyhow::Context as _;
 use clap::Args;
-use instep_source::{Content, DumpPolicy, MaxDeletions, PublishOptions};
+use instep_source::{Content, DumpPolicy, Error, MaxDeletions, PublishOptions};
+use instep_store::{Lock, LockError};
 use resourcesync::Finding;
 use serde_json::json;
 
@@ -66,6 +72,14 @@ impl UpgradeSitemapCommand {
         if let Some(state) = self.state {
             options.state = state;
         }
+        // Held from before the Sitemap is read: a run that publishes it after a later one would report the pages that are
+        // new since as deleted.
+        let turn = (!self.dry_run).then(|| take_turn(&options.state, self.wait, output)).transpose()?;
+        // Read again, because it may have been written while this run waited.
+        let sitemap = match &turn {
+            Some(_) => SitemapFiles::find(&self.file, &self.base_url)?,
+            None => sitemap,
+        };
         let manifest = options.state.join(MANIFEST);
         let scratch = self.dry_run.then(tempfile::tempdir).transpose()?;
         let draft = scratch.as_ref().map(|scratch| scratch.path().join(MANIFEST));
@@ -101,6 +115,27 @@ impl UpgradeSitemapCommand {
     }
 }
 
+/// Takes the right to read a Sitemap and to publish it, for one run at a time.
+///
+/// Errors: another run has it and does not end in time, or the folder of the catalogue cannot be written.
+fn take_turn(state: &Path, wait: WaitArgs, output: &Output) -> anyhow::Result<Lock> {
+    let folder = state.join(NAME);
+    let failed = || format!("Cannot write {}", folder.display());
+    // With the permissions that the folder of a catalogue has: it may lie below the files of a web server.
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).with_context(failed)?;
+    let opened = File::open(&folder).with_context(failed)?;
+    let holder = format!("process {}", std::process::id());
+    wait.until_free(
+        state,
+        output,
+        || false,
+        || match Lock::take(&opened, &holder) {
+            Err(LockError::Held { holder }) => Err(Error::Locked { path: state.to_owned(), holder }.into()),
+            taken => taken.with_context(failed),
+        },
+    )
+}
+
 /// Reports the entries of a file that cannot be used, or whose changes cannot be noticed, each with its line.
 fn show(faults: &EntryFaults, output: &Output) {
     let subject = faults.file.display().to_string();
@@ -127,5 +162,41 @@ fn show(faults: &EntryFaults, output: &Output) {
         if !output.json {
             output.log(LineLevel::Error, &format!("! {}: {}", name(&subject), name(&what)));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::global::Global;
+
+    /// A command line of `upgrade-sitemap` alone.
+    #[derive(Parser)]
+    struct UpgradeLine {
+        #[command(flatten)]
+        upgrade: UpgradeSitemapCommand,
+    }
+
+    #[test]
+    fn o612_a_sitemap_is_read_by_one_run_at_a_time() {
+        let site = tempfile::tempdir().unwrap();
+        let (file, state) = (site.path().join("sitemap.xml"), site.path().join(".instep"));
+        let list = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>http://example.org/a</loc></url></urlset>";
+        std::fs::write(&file, list).unwrap();
+        let output = Output::new(&Global::as_written(&[]));
+        let run = || {
+            let words = ["upgrade-sitemap", file.to_str().unwrap(), "--base-url", "http://example.org/"];
+            let line = UpgradeLine::try_parse_from(words.into_iter().chain(["--wait", "0s"])).unwrap();
+            line.upgrade.run(&output)
+        };
+        let line = UpgradeLine::try_parse_from(["x", "s.xml", "--base-url", "http://example.org/"]).unwrap();
+        let other = take_turn(&state, line.upgrade.wait, &output).unwrap();
+        assert!(matches!(run().unwrap_err().downcast_ref(), Some(Error::Locked { .. })));
+        assert!(!state.join(MANIFEST).exists());
+        drop(other);
+        run().unwrap();
+        assert!(state.join(MANIFEST).exists());
     }
 }

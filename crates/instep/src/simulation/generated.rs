@@ -82,7 +82,7 @@ impl Generated {
     /// Changes resources until `ended`. The k-th change is the same in each run with the same seed.
     pub(crate) async fn change(self: Arc<Self>, changes: SimulatedChanges, ended: CancellationToken) {
         let mut number = changes.first;
-        let end = changes.most.map_or(u64::MAX, |most| number + most);
+        let end = changes.most.map_or(u64::MAX, |most| number.saturating_add(most));
         let mut ticks = tokio::time::interval(changes.every.max(Duration::from_millis(1)));
         ticks.tick().await;
         loop {
@@ -250,5 +250,13 @@ mod tests {
             })
             .unwrap();
         assert!(seen > 50, "{seen}");
+    }
+    #[test]
+    fn o610_changes_go_on_up_to_the_largest_number_after_those_that_are_past() {
+        let (generated, ended) = (Arc::new(generated(1)), CancellationToken::new());
+        ended.cancel();
+        let changes = SimulatedChanges { first: 1, most: Some(u64::MAX), ..SimulatedChanges::at_rate(1.0) };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(generated.change(changes, ended));
     }
 }

@@ -4,8 +4,7 @@
 use std::{
     collections::HashSet,
     fs::{self, File},
-    io::{BufReader, Read as _, Write as _},
-    os::unix::fs::{MetadataExt as _, fchown},
+    io::{BufReader, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -16,11 +15,11 @@ use resourcesync::{
 };
 use serde_json::json;
 
-use super::amended::{Addition, amended, is_amended};
+use super::{
+    amended::{Addition, is_amended},
+    rewriting::{read, rewrite},
+};
 use crate::foreign::ForeignResources;
-
-/// The most bytes of a Sitemap that was compressed: four times the number that the protocol allows.
-const MOST_BYTES: u64 = 200 << 20;
 
 /// The most Sitemaps of an index, by the protocol.
 const MOST_PARTS: usize = 50_000;
@@ -174,14 +173,7 @@ impl SitemapFiles {
         // The index comes last, so that its members are correct when it is written.
         for path in self.parts.iter().chain([&self.top]) {
             let index = (path != &self.top).then_some(&*index);
-            let (text, is_coded) = read(path)?;
-            if is_amended(&text) && !has_changed {
-                continue;
-            }
-            let addition = Addition { up: &up, index, at: &at };
-            let text = amended(&text, &addition).with_context(|| path.display().to_string())?;
-            replace(path, &text, is_coded).with_context(|| format!("Cannot write {}", path.display()))?;
-            written += 1;
+            written += u64::from(rewrite(path, &Addition { up: &up, index, at: &at }, has_changed)?);
         }
         Ok(written)
     }
@@ -227,40 +219,6 @@ fn open(path: &Path) -> anyhow::Result<DocumentReader<Decoded<BufReader<File>>>>
         None | Some(Capability::ResourceList) => Ok(reader),
         Some(other) => bail!("it is a document of ResourceSync of another kind: {}", other.as_str()),
     }
-}
-
-fn read(path: &Path) -> anyhow::Result<(Vec<u8>, bool)> {
-    let bytes = fs::read(path).with_context(|| format!("Cannot read {}", path.display()))?;
-    if !bytes.starts_with(&[0x1f, 0x8b]) {
-        return Ok((bytes, false));
-    }
-    let mut text = Vec::new();
-    let decoder = flate2::read::MultiGzDecoder::new(&bytes[..]);
-    decoder.take(MOST_BYTES + 1).read_to_end(&mut text).with_context(|| path.display().to_string())?;
-    if text.len() as u64 > MOST_BYTES {
-        bail!("{} has more than {MOST_BYTES} bytes when it is unpacked", path.display());
-    }
-    Ok((text, true))
-}
-
-/// Replaces a file. The new one gets the permissions of the old one and, if this process may set it, the owner, because
-/// the program that writes the Sitemap must be able to write it again. A symbolic link stays a link.
-fn replace(path: &Path, text: &[u8], is_coded: bool) -> anyhow::Result<()> {
-    let path = &fs::canonicalize(path)?;
-    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
-    if is_coded {
-        let mut encoder = flate2::write::GzEncoder::new(file.as_file_mut(), flate2::Compression::default());
-        encoder.write_all(text)?;
-        encoder.finish()?;
-    } else {
-        file.write_all(text)?;
-    }
-    let former = fs::metadata(path)?;
-    let _ = fchown(file.as_file(), Some(former.uid()), Some(former.gid()));
-    file.as_file().set_permissions(former.permissions())?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
 }
 
 #[cfg(test)]

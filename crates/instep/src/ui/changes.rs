@@ -170,6 +170,15 @@ fn hand_to(command: &str, lines: String, shutdown: &Shutdown) -> io::Result<()> 
         child.wait()?;
         return Err(io::Error::other(format!("{command:?} was still at work when the run was to end")));
     };
+    // What the command has started may have its input and read it later, or never.
+    let mut patience = Patience::new(shutdown);
+    while writing.as_ref().is_some_and(|writing| !writing.is_finished()) {
+        if !patience.wait() {
+            return Err(io::Error::other(format!(
+                "the input of {command:?} was not read when the run was to end"
+            )));
+        }
+    }
     // A command may end before it has read its input, which breaks the pipe. Then its exit status decides.
     match writing.map(thread::JoinHandle::join) {
         Some(Ok(Err(error))) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error),
@@ -212,6 +221,18 @@ mod tests {
             assert_eq!(fs::read_to_string(&pipe).unwrap(), lines);
             writing.join().unwrap().unwrap();
         });
+    }
+
+    #[test]
+    fn o609_a_command_that_leaves_its_input_to_another_one_keeps_no_run_from_ending() {
+        let (shutdown, lines) = (Shutdown::new(), "a line\n".repeat(50_000));
+        shutdown.request();
+        // The shell ends at once, and what it started has the input and does not read it.
+        let command = "exec 3<&0; sleep 30 <&3 >&- 2>&- & exit 0";
+        let (ended, has_ended) = std::sync::mpsc::channel();
+        thread::spawn(move || ended.send(hand_to(command, lines, &shutdown)));
+        let answer = has_ended.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert!(answer.unwrap_err().to_string().contains("was not read"));
     }
 
     #[test]

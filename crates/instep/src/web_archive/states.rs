@@ -157,10 +157,12 @@ impl States {
         let mut check = comparable.map(DigestCheck::begin);
         let (mut buffer, mut length) = (vec![0; 64 << 10], 0);
         loop {
-            let read = body.read(&mut buffer)?;
-            if read == 0 {
-                break;
-            }
+            let read = match body.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
             hasher.update(&buffer[..read]);
             if let Some(check) = &mut check {
                 check.update(&buffer[..read]);

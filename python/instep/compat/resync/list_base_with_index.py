@@ -12,6 +12,7 @@ from .hashes import Hashes
 from .list_base import ListBase
 from .mapper import MapperError
 from .resource import Resource
+from .resource_container import ResourceContainer
 from .sitemap import Sitemap
 from .url_authority import UrlAuthority
 from .url_or_file_open import url_or_file_open
@@ -69,20 +70,26 @@ class ListBaseWithIndex(ListBase):
             raise OSError(f"Failed to load sitemap/sitemapindex from {uri} ({error})") from error
         self.logger.info("Read sitemap/sitemapindex from %s" % (uri,))
         sitemap = self.new_sitemap()
+        # The entries of an index are no entries of the list: one of Change Lists has no changes.
+        found = ResourceContainer(md=self.md, ln=self.ln)
         with fh:
-            sitemap.parse_xml(fh=fh, resources=self, capability=self.capability_name)
+            sitemap.parse_xml(fh=fh, resources=found, capability=self.capability_name)
+        self.md = found.md
         if not sitemap.parsed_index:
+            for resource in found.resources:
+                self.add(resource)
             self.logger.info("Parsed as sitemap, %d resources" % (len(self.resources),))
             return
         if not self.allow_multifile:
             message = f"Got sitemapindex from {uri} but support for sitemapindex disabled"
             raise ListBaseIndexError(message)
-        self.logger.info("Parsed as sitemapindex, %d sitemaps" % (len(self.resources),))
+        self.logger.info("Parsed as sitemapindex, %d sitemaps" % (len(found.resources),))
+        self.resources = self.resources_class()
         if index_only:
             self.sitemapindex = True
+            ResourceContainer.add(self, found.resources)
             return
-        parts = sorted(part.uri for part in self.resources)
-        self.resources = self.resources_class()
+        parts = sorted(part.uri for part in found.resources)
         self.logger.info("Now reading %d sitemaps" % (len(parts),))
         for part in parts:
             self.read_component_sitemap(uri, part, sitemap, self.is_file_uri(uri))

@@ -97,7 +97,8 @@ impl HarvestCommit<'_> {
         Ok(taken)
     }
 
-    /// Notes that a list of identifiers has a record; returns `false` if it is not held in this state.
+    /// Notes that a list of identifiers has a record; returns `false` if it is not held in this state and not known to be
+    /// damaged. A damaged one is requested by itself, so that the whole list need not be read for it.
     ///
     /// # Errors
     /// If disk or state fail.
@@ -110,11 +111,12 @@ impl HarvestCommit<'_> {
             }
             return Ok(true);
         }
-        let Some(held) = held else { return Ok(false) };
+        let is_owed = self.is_owed(format, &record.identifier)?;
+        let Some(held) = held else { return Ok(is_owed) };
         self.connection
             .prepare_cached("UPDATE resource SET run = ?2 WHERE path = ?1")?
             .execute(params![path, run])?;
-        Ok(seconds(&held.datestamp) >= seconds(&record.datestamp))
+        Ok(is_owed || seconds(&held.datestamp) >= seconds(&record.datestamp))
     }
 
     /// Returns the number of records of a format that a list did not have, and the number of all that are held.

@@ -45,6 +45,12 @@ impl HarvestCommit<'_> {
             .try_for_each(|identifier| self.owe(format, identifier))
     }
 
+    /// Returns `true` if a record was left out, and is requested again by each harvest.
+    pub(super) fn is_owed(&self, format: &str, identifier: &str) -> rusqlite::Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM owed WHERE format = ?1 AND identifier = ?2)";
+        self.connection.prepare_cached(sql)?.query_row(params![format, identifier], |row| row.get(0))
+    }
+
     /// Records that a record is held, or gone.
     ///
     /// # Errors

@@ -2,7 +2,8 @@
 
 use std::os::unix::fs::symlink;
 
-use super::*;
+use super::{super::folder::HarvestFolder, *};
+use crate::response::OaiRecord;
 
 #[test]
 fn o445_a_fault_on_the_way_to_the_state_is_not_taken_for_a_harvest_without_records() {
@@ -29,4 +30,21 @@ fn o556_records_stay_published_while_a_comparison_has_the_list_read_anew() {
     assert!(is_complete_at(ListPosition { inventoried_at: Some(9), ..begun }), "a list that is read anew");
     state.begin_anew("other").unwrap();
     assert!(!view.is_complete(&formats).unwrap(), "the first list of another harvest");
+}
+
+#[test]
+fn o602_a_record_that_stays_damaged_is_no_stranger_for_which_the_whole_list_is_read_anew() {
+    let place = tempfile::tempdir().unwrap();
+    let mut folder = HarvestFolder::open(place.path()).unwrap();
+    let mut state = HarvestState::open(place.path()).unwrap();
+    let record = OaiRecord {
+        identifier: "a".to_owned(),
+        datestamp: "2026-01-01T00:00:00Z".to_owned(),
+        ..OaiRecord::default()
+    };
+    let mut commit = state.begin(&mut folder).unwrap();
+    assert!(!commit.note("oai_dc", &record, 1).unwrap());
+    commit.owe("oai_dc", "a").unwrap();
+    assert!(commit.note("oai_dc", &record, 2).unwrap());
+    assert!(!commit.note("mods", &record, 2).unwrap(), "damaged in another format only");
 }

@@ -23,6 +23,8 @@ pub struct FolderItem {
     pub name: String,
     /// Its URI; that of a folder ends in a slash.
     pub uri: String,
+    /// Its place in the order of the folder, from which a further page can begin.
+    pub place: String,
     /// The resource; `None` if this is a folder.
     pub resource: Option<Resource>,
     /// The size of a folder with everything below; counting stops at 20,000 resources. `None` for a resource, and if
@@ -31,8 +33,8 @@ pub struct FolderItem {
 }
 
 impl SourceView {
-    /// Returns the items of a folder, given by its URI with a final slash, from the first whose name is not less than
-    /// `from`, in the order of their names; `most` of them.
+    /// Returns the items of a folder, given by its URI with a final slash, from the first whose place is not before
+    /// `from`, in the order of their places; `most` of them.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
@@ -43,18 +45,24 @@ impl SourceView {
         from: &str,
         most: usize,
     ) -> Result<Vec<FolderItem>, Error> {
+        let order = FolderOrder { is_uri: self.holdings.prefixes_of(uri).iter().all(|(_, is_uri)| *is_uri) };
+        let first = order.rank(from);
         let mut items = BTreeMap::new();
         // Each part of the content has at most this many of them.
         let mut seen = 0;
-        self.visit_folder(snapshot, uri, from, &mut |item, is_first_of_part| {
-            seen = if is_first_of_part { 1 } else { seen + 1 };
-            items.entry(item.uri.clone()).or_insert(item);
-            if seen < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        self.visit_folder(snapshot, uri, (order, &first), &mut |item, part| {
+            seen = if part.is_first { 1 } else { seen + 1 };
+            let rank = order.rank(&item.place);
+            if rank >= first {
+                items.entry(rank).or_insert(item);
+            }
+            if items.len() > most {
+                items.pop_last();
+            }
+            let is_enough = part.is_ordered && seen >= most;
+            if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        let mut items: Vec<_> = items.into_values().filter(|item| item.name.as_str() >= from).collect();
-        items.sort_by(|one, other| one.name.cmp(&other.name));
-        items.truncate(most);
-        Ok(items)
+        Ok(items.into_values().collect())
     }
 
     /// Calls the function with each item of a folder, given by its URI with a final slash. Memory does not grow with their
@@ -68,28 +76,28 @@ impl SourceView {
         uri: &str,
         mut visit: impl FnMut(FolderItem),
     ) -> Result<(), Error> {
-        self.visit_folder(snapshot, uri, "", &mut |item, _| {
+        self.visit_folder(snapshot, uri, (FolderOrder { is_uri: false }, b""), &mut |item, _| {
             visit(item);
             ControlFlow::Continue(())
         })
     }
 
     /// Visits the items of a folder in each part of the content: a folder, a manifest, folders that are served below.
-    /// `true` tells the function that an item is the first of its part; it can stop the visit of that part.
+    /// A part that is not ordered is visited from its beginning. The function can stop the visit of a part.
     fn visit_folder(
         &self,
         snapshot: &Snapshot,
         uri: &str,
-        from: &str,
-        visit: &mut dyn FnMut(FolderItem, bool) -> ControlFlow<()>,
+        (order, first): (FolderOrder, &[u8]),
+        visit: &mut dyn FnMut(FolderItem, FolderPart) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let mut left = MOST_COUNTED_IN_ALL;
         for (prefix, is_uri) in self.holdings.prefixes_of(uri) {
-            let first = if is_uri { escape(from).into_bytes() } else { from.as_bytes().to_vec() };
-            let mut is_first = true;
-            snapshot.for_each_child(&prefix, &first, &mut |child| {
+            let is_ordered = is_uri == order.is_uri;
+            let mut part = FolderPart { is_first: true, is_ordered };
+            snapshot.for_each_child(&prefix, if is_ordered { first } else { b"" }, &mut |child| {
                 let item = match child {
-                    KeyChild::Resource(resource) => self.item(uri, *resource),
+                    KeyChild::Resource(resource) => self.item(uri, &prefix, is_uri, *resource),
                     KeyChild::Folder(name) => {
                         let below = [&prefix, &name[..], b"/"].concat();
                         let below = match left {
@@ -100,34 +108,60 @@ impl SourceView {
                         folder_item(uri, &name, is_uri, below)
                     }
                 };
-                Ok(visit(item, std::mem::replace(&mut is_first, false)))
+                let goes_on = visit(item, part);
+                part.is_first = false;
+                Ok(goes_on)
             })?;
         }
         for name in self.holdings.folders_served_below(uri) {
-            let _ = visit(folder_item(uri, name.as_bytes(), true, None), true);
+            let part = FolderPart { is_first: true, is_ordered: false };
+            let _ = visit(folder_item(uri, name.as_bytes(), true, None), part);
         }
         Ok(())
     }
 
-    fn item(&self, folder: &str, mut resource: Resource) -> FolderItem {
+    fn item(&self, folder: &str, prefix: &[u8], is_uri: bool, mut resource: Resource) -> FolderItem {
         self.holdings.describe_coding(&mut resource);
         let uri = resource.uri.as_str().to_owned();
         let name = unescape(uri.strip_prefix(folder).unwrap_or(&uri).as_bytes());
-        FolderItem { name, uri, resource: Some(resource), below: None }
+        let place = place_of(resource.key.strip_prefix(prefix).unwrap_or(&resource.key), is_uri);
+        FolderItem { name, uri, place, resource: Some(resource), below: None }
     }
 }
 
-fn folder_item(folder: &str, name: &[u8], is_uri: bool, below: Option<ResourceTotals>) -> FolderItem {
-    let (name, in_uri) = if is_uri {
-        (unescape(name), String::from_utf8_lossy(name).into_owned())
-    } else {
-        (String::from_utf8_lossy(name).into_owned(), crate::content::escape_path(name))
-    };
-    FolderItem { name, uri: format!("{folder}{in_uri}/"), resource: None, below }
+/// The order of the items of a folder: that of their keys in the catalogue, in which a page can begin anywhere. Names have
+/// another order: the key of the folder `a` is that of `a/`, which comes after `a-b`.
+#[derive(Clone, Copy)]
+struct FolderOrder {
+    /// `true` if the keys are written as in URIs, `false` if they are paths. If a folder has keys of both kinds, those
+    /// of paths decide, because there are usually more of them.
+    is_uri: bool,
 }
 
-fn escape(name: &str) -> String {
-    crate::content::escape_path(name.as_bytes())
+impl FolderOrder {
+    fn rank(self, place: &str) -> Vec<u8> {
+        if self.is_uri { place.as_bytes().to_vec() } else { percent_decode(place.as_bytes()).collect() }
+    }
+}
+
+/// The part of the content that an item of a folder comes from.
+#[derive(Clone, Copy)]
+struct FolderPart {
+    /// `true` if the item is the first one of it.
+    is_first: bool,
+    /// `true` if its items come in the order of their places, from the first that was asked for.
+    is_ordered: bool,
+}
+
+fn folder_item(folder: &str, name: &[u8], is_uri: bool, below: Option<ResourceTotals>) -> FolderItem {
+    let shown = if is_uri { unescape(name) } else { String::from_utf8_lossy(name).into_owned() };
+    let place = format!("{}/", place_of(name, is_uri));
+    FolderItem { name: shown, uri: format!("{folder}{place}"), place, resource: None, below }
+}
+
+/// Returns the rest of a key as written in URIs.
+fn place_of(rest: &[u8], is_uri: bool) -> String {
+    if is_uri { String::from_utf8_lossy(rest).into_owned() } else { crate::content::escape_path(rest) }
 }
 
 fn unescape(name: &[u8]) -> String {

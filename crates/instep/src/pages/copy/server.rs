@@ -22,11 +22,11 @@ use axum::{
 use futures_util::stream;
 use http::StatusCode;
 use instep_destination::Status;
-use instep_source::serve::{self, ServerLimits};
+use instep_source::serve::{self, PageTurns, ServerLimits};
 use maud::html;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::{net::TcpListener, sync::watch, task::spawn_blocking, time::sleep};
+use tokio::{net::TcpListener, sync::watch, time::sleep};
 
 use super::{
     figures::LiveFigures,
@@ -63,6 +63,7 @@ struct ServedCopy {
     /// `true` if the address is a loopback one. Then a request that names another host comes from a page of that host,
     /// and is refused (C8).
     is_local: bool,
+    turns: PageTurns,
 }
 
 /// The query of a page: the last retry that was shown, and the range of the chart.
@@ -92,6 +93,7 @@ impl CopyServer {
             dir: dir.to_owned(),
             live: monitor.map(|monitor| (monitor.run(), monitor.changed())),
             is_local: local.ip().is_loopback(),
+            turns: PageTurns::default(),
         };
         Ok(Self { copy: Arc::new(copy), listener })
     }
@@ -164,11 +166,12 @@ async fn blocking(
     copy: Arc<ServedCopy>,
     make: impl FnOnce(&ServedCopy) -> Result<PageBody> + Send + 'static,
 ) -> Response {
-    let page = spawn_blocking(move || match make(&copy) {
+    let turns = copy.turns.clone();
+    let page = turns.make(move || match make(&copy) {
         Ok(body) => copy.page(&body),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}\n")).into_response(),
     });
-    page.await.unwrap_or_else(|_| StatusCode::SERVICE_UNAVAILABLE.into_response())
+    page.await.unwrap_or_else(|| StatusCode::SERVICE_UNAVAILABLE.into_response())
 }
 
 async fn first(State(copy): State<Arc<ServedCopy>>, Query(query): Query<CopyQuery>) -> Response {
@@ -185,8 +188,9 @@ async fn pending_retries(State(copy): State<Arc<ServedCopy>>, Query(query): Quer
 }
 
 async fn state(State(copy): State<Arc<ServedCopy>>) -> Response {
-    match spawn_blocking(move || copy.status()).await {
-        Ok(Ok(status)) => Json(to_json(&status)).into_response(),
+    let turns = copy.turns.clone();
+    match turns.make(move || copy.status()).await {
+        Some(Ok(status)) => Json(to_json(&status)).into_response(),
         _ => StatusCode::SERVICE_UNAVAILABLE.into_response(),
     }
 }

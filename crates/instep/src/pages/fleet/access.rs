@@ -12,6 +12,8 @@ use std::{
 use anyhow::{Context, Result, bail};
 use http::{HeaderMap, HeaderName, header};
 
+use crate::args::piped::text_of;
+
 /// The name of the cookie of a session.
 const COOKIE: &str = "instep_session";
 /// The time after which an operator has to sign in again.
@@ -199,7 +201,7 @@ fn session_number(headers: &HeaderMap) -> Option<&str> {
 fn operators(file: &Path) -> Result<OperatorTokens> {
     use std::os::unix::fs::PermissionsExt as _;
     let shown = file.display();
-    let text = fs::read_to_string(file).with_context(|| format!("Cannot read {shown}"))?;
+    let text = text_of(file).with_context(|| format!("Cannot read {shown}"))?;
     let mode = fs::metadata(file).with_context(|| format!("Cannot read {shown}"))?.permissions().mode();
     if mode & 0o007 != 0 {
         bail!("{shown} holds tokens, and everybody can read it: chmod o-rwx {shown}");

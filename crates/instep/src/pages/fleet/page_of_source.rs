@@ -13,7 +13,7 @@ use instep_destination::CopyLocation;
 use instep_fleet::{FleetSource, SourceName};
 use maud::{Markup, html};
 use serde::Deserialize;
-use tokio::{runtime::Handle, task::spawn_blocking};
+use tokio::runtime::Handle;
 
 use super::{
     access::SignedIn,
@@ -48,11 +48,12 @@ async fn make(
 ) -> Response {
     let operator = served.access.signed_in(headers);
     let Some(source) = served.fleet.source(&name) else { return served.nothing() };
-    let page = spawn_blocking(move || match make(&served, &source, operator.as_ref()) {
+    let turns = served.turns.clone();
+    let page = turns.make(move || match make(&served, &source, operator.as_ref()) {
         Ok(body) => served.page(&PageBody { belongs_to: OVERVIEW, ..body }, UP, operator.as_ref()),
         Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error:#}\n")).into_response(),
     });
-    page.await.unwrap_or_else(|_| StatusCode::SERVICE_UNAVAILABLE.into_response())
+    page.await.unwrap_or_else(|| StatusCode::SERVICE_UNAVAILABLE.into_response())
 }
 
 /// Returns a page about the copy of a Source, or one that says that there is none yet.

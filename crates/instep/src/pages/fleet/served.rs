@@ -6,6 +6,7 @@ use axum::body::Body;
 use http::StatusCode;
 use instep_destination::now;
 use instep_fleet::Fleet;
+use instep_source::serve::PageTurns;
 use maud::html;
 
 use super::{
@@ -34,6 +35,7 @@ pub(super) struct ServedFleet {
     pub(super) name: String,
     /// `true` if the address is a loopback one, so that only this machine can send requests.
     pub(super) is_local: bool,
+    pub(super) turns: PageTurns,
 }
 
 /// Returns the current time, in seconds since 1970.

@@ -23,9 +23,9 @@ use axum::{
 use futures_util::stream;
 use http::{HeaderMap, StatusCode, header};
 use instep_fleet::{Fleet, SourceName, SourceOperation};
-use instep_source::serve::{self, ServerLimits};
+use instep_source::serve::{self, PageTurns, ServerLimits};
 use maud::html;
-use tokio::{net::TcpListener, runtime::Handle, sync::watch, task::spawn_blocking, time::sleep};
+use tokio::{net::TcpListener, runtime::Handle, sync::watch, time::sleep};
 
 use super::{
     access::OperatorAccess,
@@ -94,7 +94,14 @@ impl FleetServer {
         let name = name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name = crate::ui::format::name(&name);
         Self {
-            served: Arc::new(ServedFleet { fleet, display, access, name, is_local }),
+            served: Arc::new(ServedFleet {
+                fleet,
+                display,
+                access,
+                name,
+                is_local,
+                turns: PageTurns::default(),
+            }),
             listener,
             url: format!("http://{local}/"),
         }
@@ -144,7 +151,8 @@ async fn first(
     headers: HeaderMap,
 ) -> Response {
     let operator = served.access.signed_in(&headers);
-    let page = spawn_blocking(move || {
+    let turns = served.turns.clone();
+    let page = turns.make(move || {
         let selected = served.fleet.page(&query.request());
         let names: Vec<_> = selected.sources.iter().map(|source| source.definition.name.clone()).collect();
         let looks = Handle::current().block_on(served.fleet.looks_of(names, MOST_LOOKS));
@@ -161,7 +169,7 @@ async fn first(
         let body = overview(&shown, &format!("Fleet in {}", served.name));
         served.page(&body, "", operator.as_ref())
     });
-    page.await.unwrap_or_else(|_| StatusCode::SERVICE_UNAVAILABLE.into_response())
+    page.await.unwrap_or_else(|| StatusCode::SERVICE_UNAVAILABLE.into_response())
 }
 
 async fn operate(

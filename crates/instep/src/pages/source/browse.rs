@@ -68,7 +68,7 @@ impl Sorting {
         site.page("browse", &query)
     }
 
-    /// Returns `true` if the listing has the order of the catalogue, so that a page can be read from a name on.
+    /// Returns `true` if the listing has the order of the catalogue, so that a page can be read from a place on.
     fn is_plain(self) -> bool {
         self == Self { by: SortKey::Name, descending: false }
     }
@@ -148,7 +148,7 @@ fn folder_uri(site: &PageContext<'_>, path: &str) -> String {
 /// The items of a folder that a page shows.
 struct FolderListing {
     items: Vec<FolderItem>,
-    /// The place at which the next page begins: the name of its first item in the order of the catalogue, otherwise the
+    /// The place at which the next page begins: the place of its first item in the order of the catalogue, otherwise the
     /// rank of the last item here. `None` if there is no further page.
     next: Option<String>,
 }
@@ -160,7 +160,7 @@ impl FolderListing {
             return Self::sorted(site, snapshot, folder, sorting, ListingRank::parse(&from, sorting));
         }
         let mut items = site.view.folder(snapshot, folder, &from, MOST + 1)?;
-        let next = (items.len() > MOST).then(|| items.pop()).flatten().map(|item| item.name);
+        let next = (items.len() > MOST).then(|| items.pop()).flatten().map(|item| item.place);
         // A complete listing shows folders first. A page of a longer one must keep the order of the catalogue.
         if next.is_none() && from.is_empty() {
             items.sort_by_cached_key(|item| sorting.rank(item));

@@ -1,6 +1,9 @@
 //! Tests of who may act on the pages of a fleet.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::{
+    io::Write as _,
+    os::{fd::IntoRawFd as _, unix::fs::PermissionsExt as _},
+};
 
 use http::HeaderValue;
 
@@ -94,5 +97,19 @@ fn a_file_of_tokens_is_for_operators_only_and_its_lines_are_checked() {
         let file = file(&text, mode);
         let error = OperatorAccess::new(Some(file.path()), None).err().unwrap();
         assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+#[test]
+fn o605_operators_who_came_from_a_pipe_stay_when_the_options_are_read_again() {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writeln!(writer, "ada {TOKEN}").unwrap();
+    drop(writer);
+    // Stays open, so that no other test of this process has the number.
+    let number = reader.into_raw_fd();
+    let file = PathBuf::from(format!("/dev/fd/{number}"));
+    for _ in 0..2 {
+        let access = OperatorAccess::new(Some(&file), None).unwrap();
+        assert_eq!(access.sign_in(TOKEN).unwrap().0, "ada");
     }
 }
