@@ -153,7 +153,7 @@ impl SourceArgs {
         self.out.as_ref().is_some_and(|out| out.objects().is_some())
     }
 
-    /// Has missing folders replaced by those below a temporary one, because a dry run makes none.
+    /// Replaces missing folders by those below a temporary one, because a dry run makes none.
     pub(crate) fn show_in(&mut self, scratch: &Path) {
         self.content_args.scratch = Some(scratch.to_owned());
     }

@@ -24,7 +24,7 @@ use rustix::{
 
 use super::output::typed;
 use fields::fields;
-use grace::Patience;
+use grace::CommandPatience;
 pub(crate) use webhook::Webhook;
 
 /// The receiver of a JSON line per change.
@@ -105,7 +105,7 @@ fn append(path: &Path, lines: &[u8], shutdown: &Shutdown) -> io::Result<()> {
 /// lines, and lose them when it is closed.
 fn write_to_pipe(path: &Path, mut lines: &[u8], shutdown: &Shutdown) -> io::Result<()> {
     let unread = || io::Error::other("nobody read the pipe before the run was to end");
-    let mut patience = Patience::new(shutdown);
+    let mut patience = CommandPatience::new(shutdown);
     let mut pipe = loop {
         match open(path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
             Err(Errno::NXIO) if patience.wait() => {}
@@ -171,7 +171,7 @@ fn hand_to(command: &str, lines: String, shutdown: &Shutdown) -> io::Result<()> 
         return Err(io::Error::other(format!("{command:?} was still at work when the run was to end")));
     };
     // What the command has started may have its input and read it later, or never.
-    let mut patience = Patience::new(shutdown);
+    let mut patience = CommandPatience::new(shutdown);
     while writing.as_ref().is_some_and(|writing| !writing.is_finished()) {
         if !patience.wait() {
             return Err(io::Error::other(format!(
@@ -189,7 +189,7 @@ fn hand_to(command: &str, lines: String, shutdown: &Shutdown) -> io::Result<()> 
 
 /// Waits for a command. Returns `None` if the run was asked to end and the command has not ended in its time.
 fn wait(child: &mut Child, shutdown: &Shutdown) -> io::Result<Option<ExitStatus>> {
-    let mut patience = Patience::new(shutdown);
+    let mut patience = CommandPatience::new(shutdown);
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
