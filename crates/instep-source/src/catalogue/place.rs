@@ -1,13 +1,13 @@
 //! The place of a catalogue: a file in the state folder, or a database whose URL a file in the state folder records.
 
-use std::{
-    io::ErrorKind,
-    path::{Path, PathBuf},
-};
 #[cfg(feature = "postgres")]
 use std::sync::Arc;
 #[cfg(all(feature = "serve", feature = "postgres"))]
 use std::sync::atomic::AtomicBool;
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use instep_store::versioned::{self, RecordFileError};
 use serde::{Deserialize, Serialize};
