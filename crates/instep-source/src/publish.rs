@@ -271,14 +271,13 @@ impl Publisher {
         scanned: Option<&ScanReport>,
         now: Now,
     ) -> Result<PublishReport, Error> {
-        let mut report = PublishReport::new(now.at, self.place());
+        let mut report = PublishReport::new(now, self.place());
         for view in self.context.views(snapshot) {
             let totals = view.totals()?;
             report.resources += totals.resources;
             report.bytes += totals.bytes;
         }
         report.count(scanned);
-        report.completed = now.completed;
         report.host = host_setup(&self.context.policy, &rebase::former_base_urls(snapshot)?);
         Ok(report)
     }
