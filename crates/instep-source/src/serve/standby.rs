@@ -215,13 +215,13 @@ impl StandbyLoop {
                 let (topics, channels) = self.channels.open_beside(source, origin.as_ref(), &is_ending)?;
                 let app = self.site.open(source, channels, overview.subscribe(), &self.monitor)?;
                 let routes = Moves::of(source)?.redirecting(app.router());
-                let shown = self.shown.insert(StandbySite { topics, overview, _ending: ending });
-                // Late listeners get the last message of each topic.
-                self.messages = pass_on(shared, &shown.topics, (0, position.messages))?;
+                self.shown = Some(StandbySite { topics, overview, _ending: ending });
+                // Before the messages, which the next look passes on if this one cannot read them.
                 self.routes.set(routes);
             }
         }
         self.copies.followed();
+        // At first all of them: late listeners get the last message of each topic.
         if let Some(shown) = &self.shown {
             self.messages = pass_on(shared, &shown.topics, (self.messages, position.messages))?;
         }
