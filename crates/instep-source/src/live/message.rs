@@ -5,6 +5,9 @@ use std::{path::PathBuf, sync::mpsc};
 use super::settle::Touch;
 use crate::{Error, dump::BuiltDumps};
 
+/// The most waiting messages; if there are more, everything is scanned instead.
+pub(super) const BACKLOG: usize = 16_384;
+
 /// A message to the thread that publishes.
 #[derive(Debug)]
 pub(super) enum LiveMessage {

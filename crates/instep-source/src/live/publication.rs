@@ -10,10 +10,9 @@ use std::{
 use instep_store::error_chain;
 
 use super::{
-    BACKLOG,
     announcements::Announcements,
     dumps::Dumps,
-    message::LiveMessage,
+    message::{BACKLOG, LiveMessage},
     scan_times::ScanTimes,
     settle::{DueScan, Settle},
     watch::Watches,

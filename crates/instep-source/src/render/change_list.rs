@@ -7,7 +7,7 @@ use super::{
     entry::change_entry,
     measure::{EntryMeter, room_for_entries},
     place::CHANGE_LIST,
-    rotation::{ListedChange, rotate},
+    rotation::{LoggedChange, rotate},
     view::{Now, SetView},
     writer::RenderedDocuments,
 };
@@ -56,7 +56,7 @@ pub(super) fn plan(
     let changes = view.changes(held.through).map(|change| {
         let change = change?;
         let (sequence, datetime) = (change.sequence, change.datetime);
-        Ok::<_, Error>(ListedChange { sequence, datetime, bytes: meter.bytes(&change_entry(change)) })
+        Ok::<_, Error>(LoggedChange { sequence, datetime, bytes: meter.bytes(&change_entry(change)) })
     });
     let before = held.open.clone();
     let (newly_closed, open) = rotate(held.open, held.through, changes, bounds)?;

@@ -32,7 +32,7 @@ impl Span {
     }
 
     /// Returns `true` if the next change closes the list; an empty list never closes.
-    fn is_full(&self, (rotation, most_bytes): ListBounds, next: &ListedChange) -> bool {
+    fn is_full(&self, (rotation, most_bytes): ListBounds, next: &LoggedChange) -> bool {
         self.first.is_some_and(|first| {
             self.entries >= rotation.entries
                 || self.bytes + next.bytes > most_bytes
@@ -40,7 +40,7 @@ impl Span {
         })
     }
 
-    fn add(&mut self, change: &ListedChange) {
+    fn add(&mut self, change: &LoggedChange) {
         self.first.get_or_insert(Moment(change.datetime));
         self.entries += 1;
         self.bytes += change.bytes;
@@ -52,7 +52,7 @@ pub(super) type ListBounds = (Rotation, u64);
 
 /// A change as an entry of a list.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ListedChange {
+pub(super) struct LoggedChange {
     pub(super) sequence: u64,
     pub(super) datetime: DateTime,
     /// The bytes of its entry.
@@ -66,7 +66,7 @@ pub(super) struct ListedChange {
 pub(super) fn rotate<E>(
     mut open: Span,
     through: u64,
-    changes: impl Iterator<Item = Result<ListedChange, E>>,
+    changes: impl Iterator<Item = Result<LoggedChange, E>>,
     bounds: ListBounds,
 ) -> Result<(Vec<Span>, Span), E> {
     let (mut closed, mut last) = (Vec::new(), through);
@@ -95,7 +95,7 @@ mod tests {
         DateTime::from_unix_micros(micros)
     }
 
-    fn rotated(open: Span, through: u64, changes: &[ListedChange], bounds: ListBounds) -> (Vec<Span>, Span) {
+    fn rotated(open: Span, through: u64, changes: &[LoggedChange], bounds: ListBounds) -> (Vec<Span>, Span) {
         rotate(open, through, changes.iter().copied().map(Ok::<_, Infallible>), bounds).unwrap()
     }
 
@@ -115,7 +115,7 @@ mod tests {
             let changes: Vec<_> = gaps.iter().map(|(steps, gap, bytes)| {
                 sequence += steps;
                 micros += gap;
-                ListedChange { sequence, datetime: at(micros), bytes: *bytes }
+                LoggedChange { sequence, datetime: at(micros), bytes: *bytes }
             }).collect();
             let start = Span::open(1, at(1_000), 7);
             let (closed, open) = rotated(start.clone(), 7, &changes, bounds);
