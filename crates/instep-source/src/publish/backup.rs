@@ -287,11 +287,12 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         let file = elsewhere.path().join("backup.zip");
         backup(&options.state, &file).unwrap();
-        fs::rename(&options.state, elsewhere.path().join("lost")).unwrap();
+        let aside = elsewhere.path().join("aside");
+        fs::rename(&options.state, &aside).unwrap();
 
         // Nothing is in place when the backup is opened, and something when its lock is taken.
         let saved = SavedState::open(&file).unwrap();
-        publish(&options, &NoMonitor).unwrap();
+        fs::rename(&aside, &options.state).unwrap();
         let catalogue = options.state.join(CATALOGUE);
         let before = fs::read(&catalogue).unwrap();
         let refused = put_in_place(saved, &file, &options.state).unwrap_err();

@@ -196,6 +196,7 @@ mod tests {
         let mut options = PublishOptions::new(folder.path(), "http://example.org/");
         options.dumps.changes = true;
         options.dumps.changes_every = Some(Duration::ZERO);
+        fs::write(folder.path().join("b"), "old").unwrap();
         let mut publisher = Publisher::open(options).unwrap();
         publisher.publish(&NoMonitor).unwrap();
         fs::write(folder.path().join("a"), "new").unwrap();

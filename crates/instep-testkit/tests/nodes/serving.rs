@@ -237,6 +237,8 @@ fn o631_a_standby_server_shows_the_documents_although_its_first_look_failed_midw
     source.write("a.txt", "one");
     let first = source.start("first", source.port, &[]);
     first.wait_for("ready");
+    source.write("b.txt", "one");
+    wait_until("a message is shared", || source.sql("SELECT count(*) FROM message") != "0");
     source.sql("ALTER TABLE message RENAME TO aside");
     let port = free_port().unwrap();
     let second = source.start("second", port, &["--standby"]);
