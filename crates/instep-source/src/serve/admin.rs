@@ -141,8 +141,10 @@ async fn changes(State(admin): State<Arc<Admin>>, body: Bytes) -> Response {
 }
 
 async fn scan(State(admin): State<Arc<Admin>>) -> StatusCode {
-    admin.requests.scan_everything();
-    StatusCode::ACCEPTED
+    match spawn_blocking(move || admin.requests.scan_everything()).await {
+        Ok(()) => StatusCode::ACCEPTED,
+        Err(_) => StatusCode::SERVICE_UNAVAILABLE,
+    }
 }
 
 /// Drops unneeded parts of the change log; recording waits meanwhile.
