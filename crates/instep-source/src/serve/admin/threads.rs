@@ -56,7 +56,7 @@ mod tests {
         let recorded: Vec<_> = (0..600)
             .map(|_| {
                 let (threads, scanned) = (threads.clone(), Arc::clone(&scanned));
-                let wait = move || drop(scanned.lock().unwrap().recv());
+                let wait = move || scanned.lock().unwrap().recv().is_err();
                 tokio::spawn(async move { threads.run(wait).await })
             })
             .collect();
@@ -68,7 +68,7 @@ mod tests {
         drop(scan);
         assert!(other.is_ok());
         for task in recorded {
-            task.await.unwrap().unwrap();
+            assert!(task.await.unwrap().unwrap());
         }
     }
 }
