@@ -49,7 +49,7 @@ pub use figures::{ChangeCounts, ResourceOutline};
 pub(crate) use instep_store::database::DatabaseError;
 #[cfg(feature = "serve")]
 pub(crate) use lookup::KeyChild;
-pub(crate) use place::CatalogueLocation;
+pub(crate) use place::{CatalogueLocation, is_there};
 pub(crate) use record::Observation;
 pub use record::{
     ChangeRecord, FileStamp, Head, History, Patch, Recorded, Resource, ResourceState, ResourceTotals,

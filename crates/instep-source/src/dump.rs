@@ -12,6 +12,7 @@ mod item;
 mod pack;
 mod path;
 mod resource_dump;
+mod room;
 
 pub(crate) use change_dump::ChangePackages;
 

@@ -32,13 +32,11 @@ use crate::{
 };
 use announcements::Announcements;
 use dumps::Dumps;
-use message::LiveMessage;
 pub(crate) use message::PublicationRequests;
+use message::{BACKLOG, LiveMessage};
 use publication::PublicationLoop;
 use watch::{WITHOUT_WATCHES, Watches};
 
-/// The most waiting messages; if there are more, everything is scanned instead.
-const BACKLOG: usize = 16_384;
 /// Options for keeping a Source current.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

@@ -27,7 +27,7 @@ use tokio::{runtime::Handle, sync::watch, task::JoinHandle};
 
 use crate::{
     Error, PublishOptions, PublishReport, Publisher,
-    catalogue::Snapshot,
+    catalogue::{CatalogueError, ChangeRecord, Snapshot},
     publish::{Announce, SourceContext},
     render::{SOURCE_DESCRIPTION, SourcePlace, change_entry},
     serve::methods::{TAKES_POSTS, with_methods},
@@ -149,18 +149,20 @@ impl Announcer {
         self.topics.audience(self.hub.as_ref().map(|running| Arc::clone(&running.hub)))
     }
 
+    /// Announces the changes that the documents have. Others may have been recorded meanwhile: readers would look for
+    /// them in vain.
     fn announce_changes(&mut self, snapshot: &Snapshot, report: &PublishReport) -> Result<(), Error> {
         let gone = self.announce_withdrawal(snapshot)?;
         for (number, (set, announced)) in (0_u32..).zip(self.topics.sets.iter().zip(&mut self.announced)) {
-            let changes = snapshot.changes(1 << number, self.sequence);
+            let changes = changes_between(snapshot, 1 << number, self.sequence, report.sequence);
             let entries = changes.map(|change| Ok(change_entry(change?)));
             let burst = payload::change_notifications(&set.place, announced.until, entries)?;
             for message in &burst.messages {
                 self.transports.iter().for_each(|transport| transport.send(&set.changes, message));
             }
             // Changes that were left out leave a gap, which shows in the next message.
-            let end = if burst.is_cut { snapshot.head().datetime } else { Some(burst.until) };
-            announced.until = end.unwrap_or(announced.until);
+            let end = if burst.is_cut { time_of(snapshot, report.sequence)? } else { None };
+            announced.until = end.unwrap_or(burst.until);
             let mut written = announced.documents.written(&set.place, &report.documents);
             written.extend_from_slice(&gone);
             let message = payload::framework_notification(&set.place, &written, snapshot.at())?;
@@ -168,8 +170,8 @@ impl Announcer {
                 self.transports.iter().for_each(|transport| transport.send(&set.framework, &message));
             }
         }
-        self.announce_on_pages(snapshot)?;
-        self.sequence = snapshot.head().sequence;
+        self.announce_on_pages(snapshot, report.sequence)?;
+        self.sequence = report.sequence;
         Ok(())
     }
 
@@ -190,14 +192,14 @@ impl Announcer {
     }
 
     /// Sends the newest changes to the pages that are open.
-    fn announce_on_pages(&self, snapshot: &Snapshot) -> Result<(), Error> {
+    fn announce_on_pages(&self, snapshot: &Snapshot, last: u64) -> Result<(), Error> {
         const MOST: u64 = 50;
-        let last = snapshot.head().sequence;
         let is_open = self.other_servers.is_some() || self.topics.recent.receiver_count() > 0;
         if last == self.sequence || !is_open {
             return Ok(());
         }
-        let newest = snapshot.changes(u64::MAX, self.sequence.max(last.saturating_sub(MOST)));
+        let after = self.sequence.max(last.saturating_sub(MOST));
+        let newest = changes_between(snapshot, u64::MAX, after, last);
         let news = newest.map(|change| Ok(RecentChange::from(change?))).collect::<Result<Vec<_>, Error>>()?;
         let news = serde_json::to_string(&news).unwrap_or_default();
         if let Some(others) = &self.other_servers {
@@ -208,6 +210,24 @@ impl Announcer {
     }
 }
 
+/// Returns the changes of some sets after one change, up to another one.
+fn changes_between(
+    snapshot: &Snapshot,
+    sets: u64,
+    after: u64,
+    last: u64,
+) -> impl Iterator<Item = Result<ChangeRecord, CatalogueError>> + '_ {
+    let is_among =
+        move |change: &Result<ChangeRecord, _>| change.as_ref().map_or(true, |it| it.sequence <= last);
+    snapshot.changes(sets, after).take_while(is_among)
+}
+
+/// Returns the time of a change; `None` if the log has it no more.
+fn time_of(snapshot: &Snapshot, sequence: u64) -> Result<Option<DateTime>, Error> {
+    let change = changes_between(snapshot, u64::MAX, sequence.saturating_sub(1), sequence).next();
+    Ok(change.transpose()?.map(|change| change.datetime))
+}
+
 fn open_hub(source: &SourceContext, options: &ChannelOptions, topics: &Topics) -> Result<Arc<Hub>, Error> {
     let topics = topics.channels().map(|channel| (channel.topic().to_string(), channel.links())).collect();
     let path = source.options().state.join("hub.db");
@@ -216,7 +236,8 @@ fn open_hub(source: &SourceContext, options: &ChannelOptions, topics: &Topics) -
 
 impl Announce for Announcer {
     fn announce(&mut self, publisher: &Publisher, report: &PublishReport) -> Result<(), Error> {
-        if report.is_nothing_new() {
+        // Changes of a publication that failed after its documents were in place are still to be announced.
+        if report.is_nothing_new() && report.sequence == self.sequence {
             return Ok(());
         }
         let announced = publisher.catalogue().snapshot().map_err(Error::from);
@@ -225,5 +246,44 @@ impl Announce for Announcer {
             tracing::warn!(%error, "a publication could not be announced");
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        NoMonitor,
+        scan::{ScanOptions, scan},
+    };
+
+    #[tokio::test]
+    async fn o627_exactly_the_changes_that_documents_have_are_announced() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str| fs::write(folder.path().join(name), name).unwrap();
+        write("a");
+        let options = PublishOptions::new(folder.path(), "http://example.org/");
+        let mut publisher = Publisher::open(options).unwrap();
+        publisher.publish(&NoMonitor).unwrap();
+        let options = ChannelOptions { hub: false, ..ChannelOptions::default() };
+        let mut announcer = Announcer::new(publisher.context(), &options, &Handle::current()).unwrap();
+        let names = |announcer: &Announcer, name: &str| {
+            let last = announcer.topics.sets[0].changes.last();
+            last.is_some_and(|text| text.contains(&format!("example.org/{name}<")))
+        };
+        write("b");
+        let first = publisher.publish(&NoMonitor).unwrap();
+        // An application records a change before the documents are announced.
+        write("c");
+        let scanned = ScanOptions::new(publisher.options());
+        scan(publisher.holdings(), publisher.catalogue(), &scanned, &NoMonitor).unwrap();
+        announcer.announce(&publisher, &first).unwrap();
+        assert!(names(&announcer, "b") && !names(&announcer, "c"));
+        // As if the publication had failed once its documents were in place.
+        publisher.publish(&NoMonitor).unwrap();
+        let next = publisher.publish(&NoMonitor).unwrap();
+        assert!(next.is_nothing_new());
+        announcer.announce(&publisher, &next).unwrap();
+        assert!(names(&announcer, "c") && !names(&announcer, "b"));
     }
 }

@@ -231,8 +231,9 @@ impl Publisher {
 
     /// Records the consequences of the changes: states that later patches and versions need, patches, versions.
     fn record_states(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
-        self.context.keep_present_states(monitor)?;
-        self.context.make_patches(monitor, &|| self.stop.is_requested())?;
+        let ends = || self.stop.is_requested();
+        self.context.keep_present_states(monitor, &ends)?;
+        self.context.make_patches(monitor, &ends)?;
         self.context.keep_versions()
     }
 
@@ -250,7 +251,8 @@ impl Publisher {
             _ => FolderSink::new(self.context.out(), "lists", self.options().gzip_twins),
         };
         self.context.drop_unwanted_dumps(snapshot, &mut before)?;
-        let unreadable = self.context.pack_changes(snapshot, &mut before, now, &mut sink, monitor)?;
+        let ends = || self.stop.is_requested();
+        let unread = self.context.pack_changes(snapshot, &mut before, now, &mut sink, (monitor, &ends))?;
         let views = self.context.views(snapshot);
         let views: Vec<&dyn SetView> = views.iter().map(|view| view as &dyn SetView).collect();
         let mut archives = |set: &str| published::archive(snapshot, set);
@@ -260,7 +262,7 @@ impl Publisher {
         for (uri, what) in omissions.named() {
             monitor.problem(&PublishProblem::skipped(uri, what));
         }
-        Ok(Rendered { before, next, sink, omitted: omissions.count() + unreadable })
+        Ok(Rendered { before, next, sink, omitted: omissions.count() + unread })
     }
 
     fn report(
@@ -269,14 +271,13 @@ impl Publisher {
         scanned: Option<&ScanReport>,
         now: Now,
     ) -> Result<PublishReport, Error> {
-        let mut report = PublishReport::new(now.at, self.place());
+        let mut report = PublishReport::new(now, self.place());
         for view in self.context.views(snapshot) {
             let totals = view.totals()?;
             report.resources += totals.resources;
             report.bytes += totals.bytes;
         }
         report.count(scanned);
-        report.completed = now.completed;
         report.host = host_setup(&self.context.policy, &rebase::former_base_urls(snapshot)?);
         Ok(report)
     }

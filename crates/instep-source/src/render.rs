@@ -12,6 +12,7 @@ mod entry;
 mod fit;
 mod headers;
 mod host;
+mod measure;
 mod packages;
 mod pages;
 mod place;
@@ -33,6 +34,7 @@ pub(crate) use fit::{Fitting, Omissions};
 pub(crate) use headers::{cache_control, is_immutable, media_type};
 pub(crate) use host::host_setup;
 pub use host::{HostSetup, Redirect};
+pub(crate) use measure::{EntryMeter, room_for_entries};
 pub(crate) use place::{
     DOCUMENTS, MEMENTO, PATCHES, ROBOTS, SOURCE_DESCRIPTION, TIMEGATE, TIMEMAP, part_name,
 };

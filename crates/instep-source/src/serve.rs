@@ -159,7 +159,13 @@ async fn start(
     shutdown: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<Option<(ServerTask, SocketAddr, Source)>, Error> {
     #[cfg(feature = "postgres")]
-    if stands_by && let Some(held) = StandbyServer::hold(&options).await? {
+    let mut shutdown = shutdown;
+    #[cfg(feature = "postgres")]
+    let Some(held) = StandbyServer::hold(&options, stands_by, shutdown.as_mut()).await? else {
+        return Ok(None);
+    };
+    #[cfg(feature = "postgres")]
+    if let Some(held) = held {
         let (listener, address) = reserved.listen()?;
         let routes = SwitchedRoutes::unpublished();
         let server = ServerTask::start(listener, routes.router(), limits, tls);
@@ -175,10 +181,8 @@ async fn start(
         let Some(source) = source else {
             // Ends the sockets of listeners, for which the server would wait.
             drop(standby);
-            let ended = server.until(std::future::ready(())).await;
-            return ended
-                .map(|()| None)
-                .map_err(|source| Error::Listen { address: address.to_string(), source });
+            let failed = |source| Error::Listen { address: address.to_string(), source };
+            return server.until(std::future::ready(())).await.map(|()| None).map_err(failed);
         };
         routes.set(source.routes());
         return Ok(Some((server, address, source)));

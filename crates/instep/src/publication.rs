@@ -58,7 +58,7 @@ pub(crate) fn publish_once_and(
     then: &dyn Fn(&PublishReport) -> anyhow::Result<()>,
 ) -> anyhow::Result<Exit> {
     // The advice names --host-setup, which only this command has.
-    let is_first = command == "publish" && !instep_source::is_published(&options.state);
+    let is_first = command == "publish" && !instep_source::is_published(&options.state)?;
     let monitor = Publishing::new(*output);
     // It is hopeless to wait for a server, which holds its Source for as long as it runs.
     let is_served = || matches!(RunningServer::find(&options.state), Ok(Some(_)));

@@ -1,10 +1,13 @@
 //! The place of a catalogue: a file in the state folder, or a database whose URL a file in the state folder records.
 
-use std::path::{Path, PathBuf};
 #[cfg(feature = "postgres")]
 use std::sync::Arc;
 #[cfg(all(feature = "serve", feature = "postgres"))]
 use std::sync::atomic::AtomicBool;
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use instep_store::versioned::{self, RecordFileError};
 use serde::{Deserialize, Serialize};
@@ -52,7 +55,7 @@ impl CatalogueLocation {
         let file = state.join(CATALOGUE);
         match (RemoteCatalogue::read(state)?, url) {
             (None, None) => Ok(Self::File(file)),
-            (None, Some(_)) if file.exists() => {
+            (None, Some(_)) if is_there(&file)? => {
                 let what = format!(
                     "this Source has its catalogue in {}; name another folder for the state, or move the Source's there away",
                     file.display()
@@ -99,8 +102,11 @@ impl CatalogueLocation {
     }
 
     /// Returns `true` if something was published with this state.
-    pub(crate) fn is_in(state: &Path) -> bool {
-        state.join(CATALOGUE).exists() || state.join(NOTE).exists()
+    ///
+    /// # Errors
+    /// If a fault hides that: a state that cannot be read is not a new one.
+    pub(crate) fn is_in(state: &Path) -> Result<bool, Error> {
+        Ok(is_there(&state.join(CATALOGUE))? || is_there(&state.join(NOTE))?)
     }
 
     /// Returns the URL of the database; `None` for a file.
@@ -185,7 +191,7 @@ impl CatalogueLocation {
     /// If it is not a catalogue of instep or was written by a later version, or the disk or the server fails.
     pub(crate) fn beside(&self) -> Result<Option<Catalogue>, Error> {
         match self {
-            Self::File(path) if !path.exists() => Ok(None),
+            Self::File(path) if !is_there(path)? => Ok(None),
             Self::File(path) => Ok(Some(Catalogue::beside(path)?)),
             #[cfg(feature = "postgres")]
             Self::Postgres(database, _) => match CatalogueDatabase::open_beside(database) {
@@ -199,6 +205,14 @@ impl CatalogueLocation {
                 Err(error) => Err(error.into()),
             },
         }
+    }
+}
+
+/// Returns `true` if something has this path. A fault is not taken for absence.
+pub(crate) fn is_there(path: &Path) -> Result<bool, Error> {
+    match path.try_exists() {
+        Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(false),
+        found => found.map_err(Error::read(path)),
     }
 }
 

@@ -2,18 +2,19 @@
 
 use std::{cell::Cell, collections::BTreeMap, path::Path};
 
-use resourcesync::{Capability, Change, DateTime, Form, Header, Link, Relation};
+use resourcesync::{Capability, Change, DateTime, Entry, Form, Header, Link, Relation};
 
 use super::{
     item::ItemContent,
     pack::{Packaged, Packer},
+    room::PackageRoom,
 };
 use crate::{
-    Error, PublishMonitor, PublishProblem,
+    DumpOptions, Error, PublishMonitor, PublishProblem,
     catalogue::{ChangeRecord, Snapshot},
     content::{Holdings, StateSpool},
     records::{Moment, PublishedChangeDump, PublishedChangePackage, PublishedDocument, PublishedPackage},
-    render::{Now, SetPolicy, SourcePolicy, part_name},
+    render::{Now, SetPolicy, SourcePolicy, change_entry, part_name},
     sink::FolderSink,
 };
 
@@ -29,8 +30,10 @@ pub(crate) struct ChangePackages<'a> {
     pub(crate) now: Now,
     /// The number of resources that are left out because they cannot be read.
     pub(crate) unreadable: Cell<u64>,
-    /// The most changes in one package.
-    pub(crate) most_changes: u64,
+    /// The bounds of one package.
+    pub(crate) options: &'a DumpOptions,
+    /// Returns `true` once the work is to end.
+    pub(crate) ends: &'a dyn Fn() -> bool,
 }
 
 impl ChangePackages<'_> {
@@ -45,8 +48,8 @@ impl ChangePackages<'_> {
         Ok(first.map(|first| (count, Moment(first.datetime))))
     }
 
-    /// Packs the changes that no package has yet: a manifest has as many entries as a document may have (GEN-12), and all
-    /// of them are in memory. One package ends where the next begins, as Change Lists do.
+    /// Packs the changes that no package has yet: a manifest has as many entries and bytes as a document may have
+    /// (GEN-12), and all of its entries are in memory. One package ends where the next begins, as Change Lists do.
     pub(crate) fn pack(
         &self,
         (number, set): (u8, &SetPolicy),
@@ -54,12 +57,17 @@ impl ChangePackages<'_> {
         sink: &mut FolderSink,
         documents: &mut BTreeMap<String, PublishedDocument>,
     ) -> Result<PublishedChangeDump, Error> {
-        let most = usize::try_from(self.most_changes.max(1)).unwrap_or(usize::MAX);
         let mut changes = self.snapshot.changes(1 << number, held.through).peekable();
         let (mut from, mut packages) = (held.until, held.packages);
         loop {
             let mut contents = Vec::new();
-            for change in changes.by_ref().take(most) {
+            let mut room = PackageRoom::new(self.options, self.policy)?;
+            let mut takes = |change: &ChangeRecord| room.take(&self.measured(change), bytes_of(change));
+            while let Some(change) = changes.next_if(|next| next.as_ref().is_ok_and(&mut takes)) {
+                // Nothing is in place yet: the next publication packs these changes again.
+                if (self.ends)() {
+                    return Err(Error::Stopped);
+                }
                 contents.extend(self.content(change?)?);
             }
             if let Some(Err(error)) = changes.next_if(Result::is_err) {
@@ -104,6 +112,14 @@ impl ChangePackages<'_> {
         packer.package(names, &manifest_header(set, from, until), contents, sink, documents)
     }
 
+    /// Returns the entry of a change as it is measured, without paths.
+    fn measured(&self, change: &ChangeRecord) -> Entry {
+        let mut entry = change_entry(change.clone());
+        let patch = change.patch.as_ref();
+        entry.links.extend(patch.and_then(|patch| patch.link(self.policy.place.base(), change.datetime)));
+        entry
+    }
+
     /// Returns a manifest entry. A state is left out if it was not kept and is no longer the present one.
     fn content(&self, change: ChangeRecord) -> Result<Option<ItemContent>, Error> {
         if change.change == Change::Deleted {
@@ -121,6 +137,14 @@ impl ChangePackages<'_> {
         let what = "was changed again before this state could be kept; the Change Dump is without it";
         self.monitor.problem(&PublishProblem::warning(change.uri.as_str(), what));
         Ok(None)
+    }
+}
+
+/// Returns the bytes that a change adds to a package.
+fn bytes_of(change: &ChangeRecord) -> u64 {
+    match change.change {
+        Change::Deleted => 0,
+        _ => change.state.length.unwrap_or_default(),
     }
 }
 

@@ -1,19 +1,20 @@
 //! Resource Dumps (§11): packages of all resources of a set, built concurrently with publications.
 
-use std::{cell::Cell, collections::BTreeMap};
+use std::{cell::Cell, collections::BTreeMap, iter::Peekable};
 
 use resourcesync::{Capability, Form, Header, Link, Relation};
 
 use super::{
     item::ItemContent,
     pack::{Packaged, Packer},
+    room::PackageRoom,
 };
 use crate::{
     DumpOptions, Error, PublishMonitor, PublishPhase, PublishProgress,
     catalogue::{Catalogue, Resource, Snapshot},
     content::Holdings,
     records::{Moment, PublishedDocument, PublishedPackage, PublishedResourceDump},
-    render::{SetPolicy, SourcePolicy, part_name},
+    render::{SetPolicy, SourcePolicy, part_name, resource_entry},
     sink::FolderSink,
 };
 
@@ -76,14 +77,16 @@ impl DumpBuild<'_> {
         sink: &mut FolderSink,
         documents: &mut BTreeMap<String, PublishedDocument>,
     ) -> Result<PublishedResourceDump, Error> {
-        let mut resources = self.snapshot.resources(1 << number).peekable();
+        let described = self.snapshot.resources(1 << number).map(|resource| {
+            let mut resource = resource?;
+            self.job.holdings.describe(number, self.snapshot, &mut resource)?;
+            Ok::<_, Error>(resource)
+        });
+        let mut resources = described.peekable();
         let (mut packages, mut done, mut bytes) = (Vec::new(), 0, 0);
         let total = self.snapshot.totals(number)?.resources;
         while resources.peek().is_some() || packages.is_empty() {
-            let mut part = next_part(&mut resources, &self.job.options)?;
-            for resource in &mut part {
-                self.job.holdings.describe(number, self.snapshot, resource)?;
-            }
+            let part = self.next_part(&mut resources)?;
             done += part.len() as u64;
             bytes += part.iter().filter_map(|resource| resource.state.length).sum::<u64>();
             packages.push(self.package(packages.len() + 1, part, sink, documents)?);
@@ -127,6 +130,22 @@ impl DumpBuild<'_> {
         packer.package(names, &self.manifest_header(), part, sink, documents)
     }
 
+    /// Takes as many resources as fit into one package, at least one if any are left.
+    fn next_part(
+        &self,
+        resources: &mut Peekable<impl Iterator<Item = Result<Resource, Error>>>,
+    ) -> Result<Vec<Resource>, Error> {
+        let mut room = PackageRoom::new(&self.job.options, &self.job.policy)?;
+        let mut part = Vec::new();
+        while let Some(next) = resources.next_if(|next| {
+            let Ok(next) = next else { return true };
+            room.take(&resource_entry(next.clone()), next.state.length.unwrap_or_default())
+        }) {
+            part.push(next?);
+        }
+        Ok(part)
+    }
+
     /// Returns the header of a manifest. It has no `completed`, because it is written before the bitstreams (RDM-2).
     fn manifest_header(&self) -> Header {
         let mut header = Header::new(Form::List, Capability::ResourceDumpManifest);
@@ -136,24 +155,4 @@ impl DumpBuild<'_> {
         header.links.push(Link::new(Relation::Up, self.set.place.capability_list()));
         header
     }
-}
-
-/// Takes as many resources as fit into one package, at least one if any are left.
-fn next_part<E: Into<Error>>(
-    resources: &mut std::iter::Peekable<impl Iterator<Item = Result<Resource, E>>>,
-    options: &DumpOptions,
-) -> Result<Vec<Resource>, Error> {
-    let (mut part, mut bytes) = (Vec::new(), 0u64);
-    let length = |resource: &Resource| resource.state.length.unwrap_or_default();
-    while let Some(next) = resources.next_if(|next| {
-        let Ok(next) = next else { return true };
-        part.is_empty()
-            || (part.len() as u64) < options.part_entries
-                && bytes.saturating_add(length(next)) <= options.part_bytes
-    }) {
-        let next = next.map_err(Into::into)?;
-        bytes = bytes.saturating_add(length(&next));
-        part.push(next);
-    }
-    Ok(part)
 }

@@ -12,7 +12,7 @@ use instep_store::error_chain;
 use super::{
     announcements::Announcements,
     dumps::Dumps,
-    message::LiveMessage,
+    message::{BACKLOG, LiveMessage},
     scan_times::ScanTimes,
     settle::{DueScan, Settle},
     watch::Watches,
@@ -44,6 +44,7 @@ impl PublicationLoop {
         let mut times = ScanTimes::after_first(self.scan_every, self.interval, Instant::now());
         times.scanned(self.unreadable_at_first, true, Instant::now());
         self.dumps.start_if_due(&self.publisher);
+        let mut noted = 0;
         loop {
             let has_unwatched = !self.watches.unwatched().is_empty();
             let wait = times.wait(has_unwatched, Instant::now());
@@ -56,10 +57,15 @@ impl PublicationLoop {
                     if self.watches.take_lost() {
                         self.note(LiveMessage::EventsLost, &mut times.settle);
                     }
-                    continue;
+                    noted += 1;
+                    // Messages may come as fast as they are noted: what is due does not wait until none is left.
+                    if noted < BACKLOG || !wait.is_zero() {
+                        continue;
+                    }
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
             }
+            noted = 0;
             if let Some(lost) = self.lost_right() {
                 return Some(lost);
             }

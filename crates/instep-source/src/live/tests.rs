@@ -1,11 +1,14 @@
 //! A Source that is kept current while a guard or a file of the operator is in its way.
 
-use std::fs;
+use std::{
+    fs,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use instep_testkit::wait_until;
 use resourcesync::Change;
 
-use super::*;
+use super::{settle::Touch, *};
 use crate::{DumpPolicy, MaxDeletions, PublishOptions, PublishPhase, RecordingMonitor, publish::Unannounced};
 
 /// Starts a Source that scans its content all the time.
@@ -58,4 +61,31 @@ fn o471_a_dump_that_cannot_be_put_in_place_is_not_built_again_after_each_publica
     wait_until("more publications", || count(PublishPhase::Scan) > scans + 5);
     assert!(live.end().is_none());
     assert_eq!(count(PublishPhase::Pack), 1);
+}
+
+#[test]
+fn o626_scans_go_on_while_events_come_as_fast_as_they_are_noted() {
+    let (folder, options) = folder();
+    let monitor = Arc::new(RecordingMonitor::new());
+    let live = start(options, Arc::clone(&monitor));
+    let (messages, has_enough) = (live.messages.clone(), AtomicBool::new(false));
+    let path = folder.path().join("a.txt");
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !has_enough.load(Ordering::Relaxed) {
+                    messages.send(LiveMessage::Touched(path.clone(), Touch::Whole)).unwrap();
+                }
+            });
+        }
+        let scans = || monitor.seen().phases.iter().filter(|begun| **begun == PublishPhase::Scan).count();
+        let before = scans();
+        let ends = std::time::Instant::now() + Duration::from_secs(30);
+        while scans() < before + 5 && std::time::Instant::now() < ends {
+            thread::yield_now();
+        }
+        has_enough.store(true, Ordering::Relaxed);
+        assert!(scans() >= before + 5);
+    });
+    assert!(live.end().is_none());
 }

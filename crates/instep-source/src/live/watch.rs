@@ -100,9 +100,18 @@ impl Watches {
                     continue;
                 }
             }
-            let Ok(entries) = fs::read_dir(&folder) else { continue };
-            let inner = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-            folders.extend(inner.map(|entry| entry.path()).filter(|path| !is_own(path, &self.own)));
+            match folders_in(&folder) {
+                Ok(inner) => folders.extend(inner.into_iter().filter(|path| !is_own(path, &self.own))),
+                // Those in it have no watch.
+                Err(error) => {
+                    if failures == 0 {
+                        let what = format!("cannot be read: {error}; changes in it are found by scans");
+                        monitor.problem(&PublishProblem::warning(folder.to_string_lossy(), what));
+                    }
+                    failures += 1;
+                    self.unwatched.insert(folder);
+                }
+            }
         }
         // Scans of very many folders, one by one, cost more than one of the folder that has them all. Others of them may
         // lie elsewhere (O436).
@@ -117,6 +126,26 @@ impl Watches {
             monitor.problem(&PublishProblem::warning(folder.to_string_lossy(), what));
         }
     }
+}
+
+/// Returns the folders in a folder; none if it is gone, or is none.
+fn folders_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_absence =
+        |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    let entries = match fs::read_dir(folder) {
+        Err(error) if is_absence(&error) => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut folders = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+            Err(error) if !is_absence(&error) => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(folders)
 }
 
 /// Folders that are scanned one by one because they cannot be watched.
@@ -197,6 +226,20 @@ mod tests {
         for event in [Ok(overflow), Err(notify::Error::generic("lost"))] {
             assert!(matches!(messages_of(event, &[]).as_slice(), [LiveMessage::EventsLost]));
         }
+    }
+
+    #[test]
+    fn o630_a_folder_that_cannot_be_read_is_not_taken_for_one_without_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("a")).unwrap();
+        fs::write(folder.path().join("file"), "").unwrap();
+        assert_eq!(folders_in(folder.path()).unwrap(), [folder.path().join("a")]);
+        for none in ["file", "gone"] {
+            assert!(folders_in(&folder.path().join(none)).unwrap().is_empty());
+        }
+        // A link to itself cannot be read by anybody.
+        std::os::unix::fs::symlink("loop", folder.path().join("loop")).unwrap();
+        assert!(folders_in(&folder.path().join("loop")).is_err());
     }
 
     #[test]

@@ -153,13 +153,23 @@ impl Hub {
     async fn serve(self: Arc<Self>, key: Key) {
         loop {
             let delivery = self.ledger().delivery(&key);
-            let Some((secret, body)) = delivery else {
-                self.ledger().book.delivered(&key, DeliveryOutcome::Taken, now());
-                return;
+            let (answer, was_slow) = match delivery {
+                Ok(Some((secret, body))) => {
+                    let is_slow = self.ledger().is_slow(&key);
+                    let delivery = || self.deliver(&key, secret.as_deref(), body);
+                    self.lanes.run(is_slow, delivery).await
+                }
+                // The subscriber sees the gap in the next message, which may be in flight now.
+                Ok(None) => match self.ledger().book.delivered(&key, DeliveryOutcome::Taken, now()) {
+                    true => continue,
+                    false => return,
+                },
+                // It is tried again later, as if there had been no answer.
+                Err(error) => {
+                    tracing::warn!(%error, "a message cannot be read");
+                    (None, false)
+                }
             };
-            let is_slow = self.ledger().is_slow(&key);
-            let delivery = || self.deliver(&key, secret.as_deref(), body);
-            let (answer, was_slow) = self.lanes.run(is_slow, delivery).await;
             let outcome = DeliveryOutcome::of(answer);
             let goes_on = self.ledger().settle(&key, outcome, was_slow, now());
             self.delivered.notify_one();
@@ -232,4 +242,33 @@ fn open_book(catalogue: &Catalogue, path: &Path) -> Result<Box<dyn KeepBook>, Er
 
 fn now() -> i64 {
     DateTime::from(SystemTime::now()).unix_micros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn o628_a_subscriber_whose_messages_are_lost_gets_the_later_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalogue = Catalogue::open(&folder.path().join("catalogue.db")).unwrap();
+        let path = folder.path().join("hub.db");
+        let hub = Hub::open(&catalogue, &path, BTreeMap::new(), Vec::new(), Signature::default()).unwrap();
+        let key: Key = ("http://a/t".to_owned(), "http://b/c".to_owned());
+        {
+            let mut ledger = hub.ledger();
+            ledger.book.subscribe(key.clone(), None, i64::MAX);
+            // More than one delivery carries, and none of them in the file.
+            for _ in 0..100 {
+                ledger.book.publish(&key.0, now());
+            }
+            assert_eq!(ledger.book.take_due(now()), std::slice::from_ref(&key));
+        }
+        Arc::clone(&hub).serve(key.clone()).await;
+        let mut ledger = hub.ledger();
+        assert_eq!(ledger.book.in_flight(&key), None);
+        let next = ledger.book.publish(&key.0, now());
+        assert_eq!(ledger.book.take_due(now()), std::slice::from_ref(&key));
+        assert_eq!(ledger.book.in_flight(&key), Some(&[next][..]));
+    }
 }

@@ -10,7 +10,7 @@ pub struct DumpOptions {
     pub policy: DumpPolicy,
     /// The largest set, in bytes of its resources, that has a Resource Dump with [`DumpPolicy::Auto`]; 1 GiB.
     pub auto_bytes: u64,
-    /// The most bytes of resources in one package of a Resource Dump; 1 GiB. A larger resource has its own package.
+    /// The most bytes of resources in one package; 1 GiB. A larger resource has its own package.
     pub part_bytes: u64,
     /// The most resources, or changes, in one package; 50,000.
     pub part_entries: u64,

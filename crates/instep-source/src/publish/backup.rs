@@ -21,7 +21,7 @@ use zip::{ZipArchive, result::ZipError};
 use super::{lock, published, remembered};
 use crate::{
     Error,
-    catalogue::{CATALOGUE, Catalogue, CatalogueLocation},
+    catalogue::{CATALOGUE, Catalogue, CatalogueLocation, is_there},
     records::{PublishedChangeLists, Span},
 };
 
@@ -47,20 +47,23 @@ pub struct BackupReport {
 /// # Errors
 /// If nothing has been published with this state, the file exists, or a database or the disk fails.
 pub fn backup(state: &Path, file: &Path) -> Result<BackupReport, Error> {
-    if !is_published(state) {
+    if !is_published(state)? {
         return Err(remembered::unknown(state));
     }
     if let Some(url) = CatalogueLocation::known(state)?.database() {
         let what = format!("it is in PostgreSQL, at {url}: back that database up with pg_dump");
         return Err(Error::option("catalogue", what));
     }
-    if file.exists() {
+    if is_there(file)? {
         return Err(Error::option("file", format!("{} exists; choose a new file", file.display())));
     }
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let copies = tempfile::tempdir_in(folder).map_err(Error::write(folder))?;
     let mut backup = BackupReport::default();
-    for name in DATABASES.into_iter().filter(|name| state.join(name).exists()) {
+    for name in DATABASES {
+        if !is_there(&state.join(name))? {
+            continue;
+        }
         copy_database(&state.join(name), &copies.path().join(name))?;
         backup.databases.push(name);
     }
@@ -80,12 +83,16 @@ pub fn backup(state: &Path, file: &Path) -> Result<BackupReport, Error> {
 /// If a state is there already, the backup is not complete or is from a newer version, or the disk fails. Nothing is
 /// in place then.
 pub fn restore(from: &Path, state: &Path) -> Result<BackupReport, Error> {
-    if is_published(state) {
-        let what = format!("{} has a catalogue; move it away first", state.display());
-        return Err(Error::option("state", what));
-    }
-    let mut saved = SavedState::open(from)?;
+    refuse_state(state)?;
+    let saved = SavedState::open(from)?;
+    put_in_place(saved, from, state)
+}
+
+/// Puts an opened backup in place, under the lock of the state.
+fn put_in_place(mut saved: SavedState<'_>, from: &Path, state: &Path) -> Result<BackupReport, Error> {
     let _lock = lock::take(state)?;
+    // Another process may have begun or restored one since.
+    refuse_state(state)?;
     refuse_logs(state)?;
     let staging = tempfile::tempdir_in(state).map_err(Error::write(state))?;
     let mut restored = BackupReport::default();
@@ -110,11 +117,20 @@ pub fn restore(from: &Path, state: &Path) -> Result<BackupReport, Error> {
     Ok(restored)
 }
 
+/// Refuses a state that exists: what it has would be lost.
+fn refuse_state(state: &Path) -> Result<(), Error> {
+    if is_published(state)? {
+        let what = format!("{} has a catalogue; move it away first", state.display());
+        return Err(Error::option("state", what));
+    }
+    Ok(())
+}
+
 /// Refuses the log of a database that was moved away without it, as after a kill: SQLite would apply its pages to the
 /// restored one, which would be damaged by that (O431).
 fn refuse_logs(state: &Path) -> Result<(), Error> {
     for log in DATABASES.map(|name| beside(&state.join(name), "-wal")) {
-        if log.try_exists().map_err(Error::read(&log))? {
+        if is_there(&log)? {
             let what =
                 format!("{} is the log of a database that was there before; move it away too", log.display());
             return Err(Error::option("state", what));
@@ -163,12 +179,12 @@ impl<'a> SavedState<'a> {
                 });
                 written.map(Some).map_err(Error::write(to))
             }
-            Self::Folder(from) if from.join(name).exists() => {
+            Self::Folder(from) if is_there(&from.join(name))? => {
                 // Copied with its log, which may have the last changes, so that the folder is not changed by opening it.
                 let aside = to.with_extension("copied");
                 for (from, to) in ["", "-wal"].map(|end| (beside(&from.join(name), end), beside(&aside, end)))
                 {
-                    if from.exists() {
+                    if is_there(&from)? {
                         fs::copy(&from, &to).map_err(Error::write(&to))?;
                     }
                 }
@@ -204,7 +220,10 @@ fn begin_lists_anew(catalogue: &Catalogue) -> Result<(), Error> {
 }
 
 /// Returns `true` if something was published with this state.
-pub fn is_published(state: &Path) -> bool {
+///
+/// # Errors
+/// If the state cannot be read.
+pub fn is_published(state: &Path) -> Result<bool, Error> {
     CatalogueLocation::is_in(state)
 }
 
@@ -252,4 +271,45 @@ fn pack(folder: &Path, names: &[&'static str], to: &Path, file: &Path) -> Result
     }
     archive.finish().map_err(failed)?.sync_all().map_err(Error::write(file))?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ErrorKind, NoMonitor, PublishOptions, publish};
+
+    #[test]
+    fn o620_a_backup_replaces_no_catalogue_that_another_process_began_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "a").unwrap();
+        let options = PublishOptions::new(folder.path(), "http://example.org/");
+        publish(&options, &NoMonitor).unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let file = elsewhere.path().join("backup.zip");
+        backup(&options.state, &file).unwrap();
+        let aside = elsewhere.path().join("aside");
+        fs::rename(&options.state, &aside).unwrap();
+
+        // Nothing is in place when the backup is opened, and something when its lock is taken.
+        let saved = SavedState::open(&file).unwrap();
+        fs::rename(&aside, &options.state).unwrap();
+        let catalogue = options.state.join(CATALOGUE);
+        let before = fs::read(&catalogue).unwrap();
+        let refused = put_in_place(saved, &file, &options.state).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Usage);
+        assert!(fs::read(&catalogue).unwrap() == before);
+    }
+
+    #[test]
+    fn o621_a_state_that_cannot_be_looked_at_is_not_taken_for_a_new_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        fs::create_dir(&state).unwrap();
+        assert!(!is_published(&state).unwrap());
+        // A link that leads to itself is a fault for whoever runs the tests.
+        std::os::unix::fs::symlink(CATALOGUE, state.join(CATALOGUE)).unwrap();
+        assert!(matches!(is_published(&state), Err(Error::Read { .. })));
+        let refused = backup(&state, &folder.path().join("backup.zip")).unwrap_err();
+        assert!(matches!(refused, Error::Read { .. }), "{refused}");
+    }
 }

@@ -64,7 +64,7 @@ impl SourceContext {
         before: &mut Before,
         now: Now,
         sink: &mut FolderSink,
-        monitor: &dyn PublishMonitor,
+        (monitor, ends): (&dyn PublishMonitor, &dyn Fn() -> bool),
     ) -> Result<u64, Error> {
         let spool = StateSpool::of(&self.options).filter(|_| self.options.dumps.changes);
         let Some(spool) = &spool else {
@@ -73,9 +73,19 @@ impl SourceContext {
         };
         let (policy, holdings) = (&self.policy, &self.holdings);
         let out = &self.options.out;
-        let (unreadable, most_changes) = (Cell::new(0), self.options.dumps.part_entries);
-        let packages =
-            ChangePackages { policy, holdings, spool, out, snapshot, monitor, now, unreadable, most_changes };
+        let (unreadable, options) = (Cell::new(0), &self.options.dumps);
+        let packages = ChangePackages {
+            policy,
+            holdings,
+            spool,
+            out,
+            snapshot,
+            monitor,
+            now,
+            unreadable,
+            options,
+            ends,
+        };
         let every = self.options.dumps.changes_every.unwrap_or(CHANGES_EVERY);
         let (mut held_all, mut due) = (Vec::new(), false);
         for (number, set) in (0u8..).zip(&self.policy.sets) {
@@ -147,6 +157,7 @@ mod tests {
     use crate::{
         NoMonitor, PublishOptions, Publisher,
         records::{PLACING, PUBLISHED, PublishedSource},
+        scan::{ScanOptions, ScanStop, scan},
     };
 
     #[test]
@@ -177,6 +188,27 @@ mod tests {
         let (before, next, repaired) = (dump(&before), dump(&next), dump(&repaired));
         assert_eq!((repaired.from, repaired.through), (before.from, next.through));
         assert_eq!((repaired.packages.len(), &repaired.packages[0]), (2, &before.packages[0]));
+    }
+
+    #[test]
+    fn o625_no_changes_are_packed_once_the_source_is_to_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        options.dumps.changes = true;
+        options.dumps.changes_every = Some(Duration::ZERO);
+        fs::write(folder.path().join("b"), "old").unwrap();
+        let mut publisher = Publisher::open(options).unwrap();
+        publisher.publish(&NoMonitor).unwrap();
+        fs::write(folder.path().join("a"), "new").unwrap();
+        let scanned = ScanOptions::new(publisher.options());
+        scan(publisher.holdings(), publisher.catalogue(), &scanned, &NoMonitor).unwrap();
+        publisher.stop.request();
+        let stopped = publisher.publish_recorded(&NoMonitor);
+        assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
+        publisher.stop = ScanStop::default();
+        publisher.publish_recorded(&NoMonitor).unwrap();
+        let published = PUBLISHED.read(publisher.catalogue()).unwrap().unwrap();
+        assert_eq!(published.sets[""].change_dump.as_ref().unwrap().packages.len(), 1);
     }
 
     #[test]

@@ -11,7 +11,14 @@ use crate::{
 impl SourceContext {
     /// Copies the states that are not copied yet: those of the first complete scan, and those from before patches or
     /// versions were enabled, also if they were enabled before that, or if more bytes may be kept (O433).
-    pub(super) fn keep_present_states(&self, monitor: &dyn PublishMonitor) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] once `ends` returns `true`: the next publication goes on with the states that are left.
+    pub(super) fn keep_present_states(
+        &self,
+        monitor: &dyn PublishMonitor,
+        ends: &dyn Fn() -> bool,
+    ) -> Result<(), Error> {
         let spool = StateSpool::of(&self.options).filter(|_| self.options.needs_present_states());
         let Some(spool) = spool else { return Ok(()) };
         let snapshot = self.catalogue.snapshot()?;
@@ -30,6 +37,9 @@ impl SourceContext {
                 break;
             };
             left = rest;
+            if ends() {
+                return Err(Error::Stopped);
+            }
             self.keep_state(&spool, &resource, monitor)?;
         }
         spool.trim().map_err(Error::write(spool.folder()))?;
@@ -62,5 +72,32 @@ impl SourceContext {
     pub(super) fn kept_states(&self) -> Result<Option<SpoolUsage>, Error> {
         let Some(spool) = StateSpool::of(&self.options) else { return Ok(None) };
         spool.kept().map(Some).map_err(Error::read(spool.folder()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        NoMonitor, PublishOptions, Publisher, VersionOptions,
+        scan::{ScanOptions, scan},
+    };
+
+    #[test]
+    fn o625_no_further_state_is_copied_once_the_source_is_to_end() {
+        let folder = tempfile::tempdir().unwrap();
+        ["a", "b"].iter().for_each(|name| std::fs::write(folder.path().join(name), name).unwrap());
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        options.versions = Some(VersionOptions::default());
+        let publisher = Publisher::open(options).unwrap();
+        let scanned = ScanOptions::new(publisher.options());
+        scan(publisher.holdings(), publisher.catalogue(), &scanned, &NoMonitor).unwrap();
+        let kept = || STATES_KEPT.read(publisher.catalogue()).unwrap();
+        let stopped = publisher.context.keep_present_states(&NoMonitor, &|| true);
+        assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
+        assert_eq!(kept(), None, "the next publication goes on");
+        publisher.context.keep_present_states(&NoMonitor, &|| false).unwrap();
+        assert!(kept().is_some());
+        assert_eq!(publisher.context.kept_states().unwrap().map(|usage| usage.states), Some(2));
     }
 }

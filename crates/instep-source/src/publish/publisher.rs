@@ -99,7 +99,7 @@ impl Publisher {
     /// If nothing has been published with this state; otherwise as [`Publisher::open`].
     pub fn reopen(state: &Path) -> Result<Self, Error> {
         let unknown = || remembered::unknown(state);
-        if !CatalogueLocation::is_in(state) {
+        if !CatalogueLocation::is_in(state)? {
             return Err(unknown());
         }
         let place = CatalogueLocation::known(state)?;

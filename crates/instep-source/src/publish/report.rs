@@ -7,7 +7,7 @@ use resourcesync::{DateTime, Uri};
 use crate::{
     LeftOutCounts,
     content::SpoolUsage,
-    render::{HostSetup, SourcePlace},
+    render::{HostSetup, Now, SourcePlace},
     scan::ScanReport,
 };
 
@@ -41,6 +41,8 @@ pub struct PublishReport {
     pub at: DateTime,
     /// The time at which the last file was inspected.
     pub completed: DateTime,
+    /// Sequence of the last change that the documents have.
+    pub sequence: u64,
     /// The past states that are kept, and their size on disk; `None` if they are not kept.
     pub kept_states: Option<SpoolUsage>,
     /// The time it took.
@@ -52,7 +54,7 @@ pub struct PublishReport {
 }
 
 impl PublishReport {
-    pub(crate) fn new(at: DateTime, place: &SourcePlace) -> Self {
+    pub(crate) fn new(now: Now, place: &SourcePlace) -> Self {
         Self {
             created: 0,
             updated: 0,
@@ -65,8 +67,9 @@ impl PublishReport {
             delivered: 0,
             resources: 0,
             bytes: 0,
-            at,
-            completed: at,
+            at: now.at,
+            completed: now.completed,
+            sequence: now.sequence,
             kept_states: None,
             elapsed: Duration::ZERO,
             source_description: place.source_description(),

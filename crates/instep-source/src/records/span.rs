@@ -21,4 +21,12 @@ pub(crate) struct Span {
     pub first: Option<Moment>,
     /// Its entries.
     pub entries: u64,
+    /// The bytes of its entries.
+    #[serde(default, skip_serializing_if = "is_unknown")]
+    pub bytes: u64,
+}
+
+/// Returns `true` if a record from before bytes were counted has none.
+fn is_unknown(bytes: &u64) -> bool {
+    *bytes == 0
 }

@@ -5,8 +5,9 @@ use resourcesync::{Capability, Form, Header, Link, Relation};
 use super::{
     SetPolicy, SourcePolicy,
     entry::change_entry,
+    measure::{EntryMeter, room_for_entries},
     place::CHANGE_LIST,
-    rotation::rotate,
+    rotation::{LoggedChange, rotate},
     view::{Now, SetView},
     writer::RenderedDocuments,
 };
@@ -45,14 +46,20 @@ pub(super) fn plan(
         None => starting(view, now, single)?,
     };
     // One plain list does not rotate; when it is full, changes at its beginning are dropped.
-    let rotation = if single {
-        Rotation { entries: policy.lists.entries.div_ceil(2), age: std::time::Duration::MAX }
+    let room = room_for_entries(&policy.lists);
+    let bounds = if single {
+        (Rotation { entries: policy.lists.entries.div_ceil(2), age: std::time::Duration::MAX }, room / 2)
     } else {
-        policy.lists.rotation
+        (policy.lists.rotation, room)
     };
-    let changes = view.changes(held.through).map(|change| change.map(|it| (it.sequence, it.datetime)));
+    let mut meter = EntryMeter::new(&policy.write)?;
+    let changes = view.changes(held.through).map(|change| {
+        let change = change?;
+        let (sequence, datetime) = (change.sequence, change.datetime);
+        Ok::<_, Error>(LoggedChange { sequence, datetime, bytes: meter.bytes(&change_entry(change)) })
+    });
     let before = held.open.clone();
-    let (newly_closed, open) = rotate(held.open, held.through, changes, rotation)?;
+    let (newly_closed, open) = rotate(held.open, held.through, changes, bounds)?;
     let first_new = match (held.single == single, open == before) {
         (false, _) => 0,
         (true, false) => before.number,

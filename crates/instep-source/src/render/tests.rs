@@ -1,6 +1,7 @@
 //! Tests of the documents that each publication writes, from small sets and from random histories.
 
 mod archives;
+mod sizes;
 mod source;
 
 use std::{collections::BTreeSet, time::Duration};

@@ -1,6 +1,7 @@
 //! The listener for applications and the operator: never that of the public, never without a token (S3).
 
 mod access;
+mod threads;
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,6 +28,7 @@ use crate::{
 };
 pub use access::ADMIN_FILE;
 pub(crate) use access::Access;
+use threads::RecordingThreads;
 
 /// Changes of one request.
 const MOST_CHANGES: usize = 1_000;
@@ -67,6 +69,7 @@ pub(crate) struct Recorder {
     catalogue: Catalogue,
     options: ScanOptions,
     monitor: Arc<dyn PublishMonitor>,
+    threads: RecordingThreads,
 }
 
 impl Recorder {
@@ -76,6 +79,7 @@ impl Recorder {
             catalogue: publisher.catalogue().clone(),
             options: ScanOptions::new(publisher.options()),
             monitor: Arc::clone(monitor),
+            threads: RecordingThreads::new(),
         }
     }
 
@@ -128,12 +132,13 @@ async fn changes(State(admin): State<Arc<Admin>>, body: Bytes) -> Response {
         Ok(reported) => reported,
         Err(what) => return (StatusCode::BAD_REQUEST, Json(json!({ "error": what }))).into_response(),
     };
+    let threads = admin.recorder.threads.clone();
     let record = move || {
         let recorded = admin.recorder.record(reported)?;
         admin.requests.recorded();
         Ok::<_, Error>(recorded)
     };
-    match spawn_blocking(record).await {
+    match threads.run(record).await {
         Ok(Ok(recorded)) => Json(recorded).into_response(),
         Ok(Err(error)) => failed(&error.to_string()),
         Err(error) => failed(&error.to_string()),
@@ -141,8 +146,10 @@ async fn changes(State(admin): State<Arc<Admin>>, body: Bytes) -> Response {
 }
 
 async fn scan(State(admin): State<Arc<Admin>>) -> StatusCode {
-    admin.requests.scan_everything();
-    StatusCode::ACCEPTED
+    match spawn_blocking(move || admin.requests.scan_everything()).await {
+        Ok(()) => StatusCode::ACCEPTED,
+        Err(_) => StatusCode::SERVICE_UNAVAILABLE,
+    }
 }
 
 /// Drops unneeded parts of the change log; recording waits meanwhile.

@@ -1,6 +1,12 @@
 //! Files of one folder over HTTP: conditions, one range, prepared encodings (RFC 9110).
 
-use std::{borrow::Cow, fs::File, io, sync::Arc, time::SystemTime};
+use std::{
+    borrow::Cow,
+    fs::File,
+    io,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use axum::{body::Body, response::Response};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -16,6 +22,10 @@ use super::{
 
 /// Bytes of representations kept for one folder in each of two generations.
 const CACHE_BYTES: usize = 16 * 1024 * 1024;
+
+/// The time for which the description of a resource is used again. A manifest may give it another type, and a version a
+/// successor, without a change of the file.
+const DESCRIBED_FOR: Duration = Duration::from_secs(5);
 
 /// Files by name, and their metadata in the Source. Unknown files are not served.
 pub(crate) trait FileProvider: Send + Sync {
@@ -42,6 +52,8 @@ pub(crate) trait FileProvider: Send + Sync {
 pub(crate) struct Files {
     provider: Box<dyn FileProvider>,
     cache: Cache,
+    /// The time for which a description is used again; `None` if it depends on the file alone.
+    described_for: Option<Duration>,
 }
 
 /// A file that is about to be served.
@@ -55,7 +67,8 @@ struct FoundFile {
 impl Files {
     /// Returns the files of a provider.
     pub(crate) fn new(provider: impl FileProvider + 'static) -> Self {
-        Self { provider: Box::new(provider), cache: Cache::new(CACHE_BYTES) }
+        let described_for = (!provider.is_for_documents()).then_some(DESCRIBED_FOR);
+        Self { provider: Box::new(provider), cache: Cache::new(CACHE_BYTES), described_for }
     }
 
     /// Returns the name that the path of a request stands for; `None` if none that these files could have.
@@ -114,9 +127,11 @@ impl Files {
             return Ok(None);
         }
         let stamp = representation::stamp(&metadata);
-        if let Some(representation) =
-            self.cache.get(name).filter(|representation| representation.stamp == stamp)
-        {
+        let is_current = |cached: &Arc<Representation>| {
+            let lasts = |most| cached.described.elapsed() < most;
+            cached.stamp == stamp && self.described_for.is_none_or(lasts)
+        };
+        if let Some(representation) = self.cache.get(name).filter(is_current) {
             return Ok(Some(FoundFile { file, representation, twin_of: None }));
         }
         let Some(description) = self.provider.describe(name, &file)? else { return Ok(None) };
@@ -257,4 +272,51 @@ fn accepts_gzip(headers: &HeaderMap) -> bool {
             is_gzip && !parameters.any(is_refused)
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    /// One resource, whose type the manifest changes, without a change of its file.
+    struct OneResource {
+        file: tempfile::NamedTempFile,
+        is_html: Arc<AtomicBool>,
+    }
+
+    impl FileProvider for OneResource {
+        fn open(&self, _: &[u8]) -> io::Result<File> {
+            self.file.reopen()
+        }
+
+        fn describe(&self, _: &[u8], _: &File) -> io::Result<Option<Description>> {
+            let kind = if self.is_html.load(Ordering::Relaxed) { "text/html" } else { "text/plain" };
+            let content_type = Some(HeaderValue::from_static(kind));
+            Ok(Some(Description { content_type, ..Description::default() }))
+        }
+
+        fn cache_control(&self, _: &[u8]) -> HeaderValue {
+            HeaderValue::from_static("no-cache")
+        }
+
+        fn is_for_documents(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn o622_a_resource_is_served_with_a_new_type_although_its_file_is_as_before() {
+        let (file, is_html) = (tempfile::NamedTempFile::new().unwrap(), Arc::new(AtomicBool::new(false)));
+        let mut files = Files::new(OneResource { file, is_html: Arc::clone(&is_html) });
+        let kind = |files: &Files| files.find(b"a").unwrap().unwrap().representation.content_type.clone();
+        // Kept by hand, because a file that changed just now is described for each request.
+        let cached = files.find(b"a").unwrap().unwrap().representation;
+        files.cache.insert(b"a", cached);
+        is_html.store(true, Ordering::Relaxed);
+        assert_eq!(kind(&files), "text/plain", "it is not described for each request");
+        files.described_for = Some(Duration::ZERO);
+        assert_eq!(kind(&files), "text/html");
+    }
 }

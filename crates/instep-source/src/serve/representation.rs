@@ -4,7 +4,7 @@ use std::{
     fs::{File, Metadata},
     io,
     os::unix::fs::{FileExt, MetadataExt},
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use bytes::Bytes;
@@ -25,6 +25,8 @@ const HEADER_BYTES: usize = 32;
 pub(crate) struct Representation {
     /// The state.
     pub stamp: FileStamp,
+    /// The moment at which it was described.
+    pub described: Instant,
     /// Its ETag and time.
     pub validators: RepresentationValidators,
     /// `Last-Modified`
@@ -69,6 +71,7 @@ impl Representation {
         let own_type = state.media_type.and_then(|kind| HeaderValue::from_str(kind.as_str()).ok());
         Ok(Self {
             stamp,
+            described: Instant::now(),
             validators: RepresentationValidators {
                 etag: etag.or(digest).unwrap_or_else(|| etag_of_stamp(stamp)),
                 modified,

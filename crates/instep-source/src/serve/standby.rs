@@ -9,6 +9,7 @@
 
 use std::{
     net::SocketAddr,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -49,14 +50,27 @@ pub(super) struct StandbyServer {
 }
 
 impl StandbyServer {
-    /// Takes the folder of the state; `None` if it has the catalogue, so that only one server can use it.
+    /// Takes the folder of the state for a server that stands by; `None` within if it has the catalogue, so that only one
+    /// server can use it, and `None` if the server was shut down meanwhile.
     ///
     /// # Errors
     /// As [`HeldFolder::take`].
-    pub(super) async fn hold(options: &AdvertisedOptions) -> Result<Option<HeldFolder>, Error> {
+    pub(super) async fn hold(
+        options: &AdvertisedOptions,
+        stands_by: bool,
+        shutdown: Pin<&mut impl Future<Output = ()>>,
+    ) -> Result<Option<Option<HeldFolder>>, Error> {
+        if !stands_by {
+            return Ok(Some(None));
+        }
         let publish = options.publish.clone();
-        let taken = tokio::task::spawn_blocking(move || HeldFolder::take(&publish)).await;
-        taken.map_err(|_| Error::PublisherFailed)?
+        let (done, taken) = oneshot::channel();
+        // Not a task of the runtime: its end must not wait for a database that does not answer.
+        thread::spawn(move || drop(done.send(HeldFolder::take(&publish))));
+        tokio::select! {
+            () = shutdown => Ok(None),
+            taken = taken => taken.map_err(|_| Error::PublisherFailed)?.map(Some),
+        }
     }
 
     /// Begins to follow the server that publishes. The routes are replaced once there are documents to show.
@@ -105,8 +119,9 @@ impl StandbyServer {
                 Ok(publisher) => {
                     self.stop.store(true, Ordering::Release);
                     if let Some(thread) = self.thread.take() {
-                        let joined = tokio::task::spawn_blocking(|| thread.join().ok().flatten()).await;
-                        self.left = joined.ok().flatten();
+                        let (done, joined) = oneshot::channel();
+                        thread::spawn(move || drop(done.send(thread.join().ok().flatten())));
+                        self.left = joined.await.ok().flatten();
                     }
                     return Ok(publisher);
                 }
@@ -215,13 +230,13 @@ impl StandbyLoop {
                 let (topics, channels) = self.channels.open_beside(source, origin.as_ref(), &is_ending)?;
                 let app = self.site.open(source, channels, overview.subscribe(), &self.monitor)?;
                 let routes = Moves::of(source)?.redirecting(app.router());
-                let shown = self.shown.insert(StandbySite { topics, overview, _ending: ending });
-                // Late listeners get the last message of each topic.
-                self.messages = pass_on(shared, &shown.topics, (0, position.messages))?;
+                self.shown = Some(StandbySite { topics, overview, _ending: ending });
+                // Before the messages, which the next look passes on if this one cannot read them.
                 self.routes.set(routes);
             }
         }
         self.copies.followed();
+        // At first all of them: late listeners get the last message of each topic.
         if let Some(shown) = &self.shown {
             self.messages = pass_on(shared, &shown.topics, (self.messages, position.messages))?;
         }
@@ -237,4 +252,25 @@ fn pass_on(shared: &dyn ReadShared, topics: &Topics, (after, last): (u64, u64)) 
         }
     }
     Ok(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::{NoMonitor, serve::ServeOptions};
+
+    #[tokio::test]
+    async fn o635_a_server_that_is_to_end_does_not_wait_for_the_database_before_it_stands_by() {
+        // It takes connections and says nothing.
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = ServeOptions::new(folder.path());
+        (options.listen, options.admin, options.stand_by) = ("127.0.0.1:0".to_owned(), None, true);
+        let address = silent.local_addr().unwrap();
+        options.publish.catalogue = Some(format!("postgres://instep@{address}/sources"));
+        let served = crate::serve::serve(options, Arc::new(NoMonitor), std::future::ready(()));
+        tokio::time::timeout(Duration::from_secs(10), served).await.unwrap().unwrap();
+    }
 }

@@ -230,3 +230,21 @@ fn o305_a_server_that_stands_by_applies_a_new_configuration_before_it_knows_if_t
     assert_eq!(holder(), known, "it answers while the other one still has the right to publish");
     first.signal("-CONT");
 }
+
+#[test]
+fn o631_a_standby_server_shows_the_documents_although_its_first_look_failed_midway() {
+    let Some(source) = SharedSource::new() else { return };
+    source.write("a.txt", "one");
+    let first = source.start("first", source.port, &[]);
+    first.wait_for("ready");
+    source.write("b.txt", "one");
+    wait_until("a message is shared", || source.sql("SELECT count(*) FROM message") != "0");
+    source.sql("ALTER TABLE message RENAME TO aside");
+    let port = free_port().unwrap();
+    let second = source.start("second", port, &["--standby"]);
+    second.wait_for("problem");
+    source.sql("ALTER TABLE aside RENAME TO message");
+    wait_until("the documents are shown", || {
+        Answer::of(port, ".well-known/resourcesync").is_ok_and(|answer| answer.status == 200)
+    });
+}

@@ -1,6 +1,12 @@
 //! Bytes as they were sent to bytes for the parser: gzip is decompressed, other encodings become UTF-8.
 
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::{
+    io::{self, BufRead, BufReader, Cursor, Read},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use encoding_rs::{CoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use flate2::bufread::MultiGzDecoder;
@@ -17,6 +23,8 @@ pub struct Decoded<R> {
     /// The name of an encoding other than UTF-8 that the document declares.
     declared: Option<String>,
     compressed: bool,
+    /// `true` once bytes were replaced that are not in the encoding.
+    replaced: Arc<AtomicBool>,
     /// The last decoded bytes: a parser requests the same bytes many times, and each stage has many layers.
     block: Vec<u8>,
     consumed: usize,
@@ -42,24 +50,25 @@ impl<R: BufRead> Decoded<R> {
     /// # Errors
     /// If the bytes cannot be read, or the gzip header is damaged.
     pub fn new(source: R) -> io::Result<Self> {
+        let replaced = Arc::default();
         let (inspected, prologue) = inspect(source)?;
         if !prologue.starts_with(&[0x1f, 0x8b]) {
             let (encoding, declared) = encoding_of(&prologue);
             let stage = if is_utf8(encoding) {
                 DecodeStage::Plain(inspected)
             } else {
-                DecodeStage::Converted(Box::new(Converter::new(inspected, encoding)))
+                DecodeStage::Converted(Box::new(Converter::new(inspected, encoding, &replaced)))
             };
-            return Ok(Self::over(stage, (encoding, declared), false));
+            return Ok(Self::over(stage, (encoding, declared), false, replaced));
         }
         let (inspected, prologue) = inspect(BufReader::with_capacity(BLOCK, MultiGzDecoder::new(inspected)))?;
         let (encoding, declared) = encoding_of(&prologue);
         let stage = if is_utf8(encoding) {
             DecodeStage::Gzip(Box::new(inspected))
         } else {
-            DecodeStage::GzipConverted(Box::new(Converter::new(inspected, encoding)))
+            DecodeStage::GzipConverted(Box::new(Converter::new(inspected, encoding, &replaced)))
         };
-        Ok(Self::over(stage, (encoding, declared), true))
+        Ok(Self::over(stage, (encoding, declared), true, replaced))
     }
 
     /// Returns the name of the document's encoding; `UTF-8` if none is stated.
@@ -77,6 +86,11 @@ impl<R: BufRead> Decoded<R> {
         self.declared.as_deref().filter(|_| is_utf8(self.encoding))
     }
 
+    /// Returns the mark that is set once bytes were replaced that are not in the encoding.
+    pub(super) fn replaced(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.replaced)
+    }
+
     /// Returns `true` if the document was compressed.
     pub fn is_compressed(&self) -> bool {
         self.compressed
@@ -86,8 +100,18 @@ impl<R: BufRead> Decoded<R> {
         stage: DecodeStage<R>,
         (encoding, declared): (&'static Encoding, Option<String>),
         compressed: bool,
+        replaced: Arc<AtomicBool>,
     ) -> Self {
-        Self { stage, encoding, declared, compressed, block: vec![0; BLOCK], consumed: 0, filled: 0 }
+        Self {
+            stage,
+            encoding,
+            declared,
+            compressed,
+            replaced,
+            block: vec![0; BLOCK],
+            consumed: 0,
+            filled: 0,
+        }
     }
 
     #[cold]
@@ -187,11 +211,12 @@ struct Converter<R> {
     inner: R,
     decoder: encoding_rs::Decoder,
     finished: bool,
+    replaced: Arc<AtomicBool>,
 }
 
 impl<R: BufRead> Converter<R> {
-    fn new(inner: R, encoding: &'static Encoding) -> Self {
-        Self { inner, decoder: encoding.new_decoder(), finished: false }
+    fn new(inner: R, encoding: &'static Encoding, replaced: &Arc<AtomicBool>) -> Self {
+        Self { inner, decoder: encoding.new_decoder(), finished: false, replaced: Arc::clone(replaced) }
     }
 }
 
@@ -200,7 +225,10 @@ impl<R: BufRead> Read for Converter<R> {
         while !self.finished {
             let input = self.inner.fill_buf()?;
             let last = input.is_empty();
-            let (result, read, written, _) = self.decoder.decode_to_utf8(input, buffer, last);
+            let (result, read, written, has_replaced) = self.decoder.decode_to_utf8(input, buffer, last);
+            if has_replaced {
+                self.replaced.store(true, Ordering::Relaxed);
+            }
             self.inner.consume(read);
             self.finished = last && result == CoderResult::InputEmpty;
             if written > 0 {
@@ -214,6 +242,28 @@ impl<R: BufRead> Read for Converter<R> {
 #[cfg(test)]
 mod tests {
     use crate::{DocumentReader, ReadOptions};
+
+    #[test]
+    fn o632_bytes_that_are_not_in_the_encoding_of_a_document_leave_a_finding() {
+        let bytes = |entry: &[u8]| {
+            let start = b"<?xml version='1.0' encoding='Shift_JIS'?>\
+                <urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>";
+            [&start[..], entry, b"</urlset>"].concat()
+        };
+        let documents: [(&[u8], usize); 3] = [
+            (b"<url><loc>http://a/b</loc></url>", 0),
+            (b"<url><loc>http://a/b</loc></url><!-- \xff -->", 1),
+            (b"<!-- \xff -->", 1),
+        ];
+        for (entry, found) in documents {
+            let document = bytes(entry);
+            let mut reader = DocumentReader::open(&document[..], ReadOptions::new()).unwrap();
+            assert!(reader.entries().all(|entry| entry.is_ok()));
+            let findings = reader.take_findings();
+            let told = findings.iter().filter(|finding| finding.found.contains("replaced"));
+            assert_eq!(told.count(), found, "{findings:?}");
+        }
+    }
 
     #[test]
     fn o426_an_encoding_is_named_as_the_document_names_it_and_ascii_is_utf_8() {

@@ -8,7 +8,10 @@ mod references;
 mod root;
 mod tags;
 
-use std::io::BufRead;
+use std::{
+    io::BufRead,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use element::Element;
 
@@ -103,6 +106,8 @@ pub struct DocumentReader<R> {
     at: Position,
     /// Offset of the last piece; its line is computed only if needed.
     step_start: u64,
+    /// The mark that is set once bytes were replaced that are not in the encoding; `None` if this was reported.
+    replaced: Option<Arc<AtomicBool>>,
 }
 
 impl<R> std::fmt::Debug for DocumentReader<R> {
@@ -147,7 +152,10 @@ impl<R: BufRead> DocumentReader<Decoded<R>> {
         let other =
             (decoded.encoding() != "UTF-8").then(|| format!("the encoding {}", decoded.name_as_written()));
         let misdeclared = decoded.misdeclared().map(|name| format!("the encoding {name}, which it has not"));
+        let replaced = decoded.replaced();
         let mut reader = Self::new(decoded, options)?;
+        reader.replaced = Some(replaced);
+        reader.report_replaced();
         if let Some(found) = other.or(misdeclared) {
             let start = Position { line: 1, column: 1, offset: 0 };
             reader.findings.insert(0, Finding::new("GEN-24", Severity::Error, start, found, "UTF-8"));
@@ -182,6 +190,7 @@ impl<R: BufRead> DocumentReader<R> {
             links_left: u64::MAX,
             at: Position::default(),
             step_start: 0,
+            replaced: None,
         };
         reader.read_root()?;
         reader.next = match reader.next {
@@ -244,6 +253,7 @@ impl<R: BufRead> DocumentReader<R> {
                 Dialect::translate_entry(entry);
             }
             self.next = self.read_root_children()?;
+            self.report_replaced();
             if usable {
                 return Ok(true);
             }

@@ -96,13 +96,19 @@ impl Account {
             states: written.kept.states.saturating_add_signed(open.states),
             bytes: written.kept.bytes.saturating_add_signed(open.bytes),
         });
-        let kept = judge(accounted)?;
-        let written = AccountRecord { kept, changed_ns: changed_ns(folder) };
-        // Only numbers, which JSON can always express. A record torn by a crash counts as unknown.
-        if folder.exists() {
-            fs::write(&self.0.file, serde_json::to_vec(&written).unwrap_or_default())?;
+        let kept = judge(accounted).and_then(|kept| {
+            let written = AccountRecord { kept, changed_ns: changed_ns(folder) };
+            // Only numbers, which JSON can always express. A record torn by a crash counts as unknown.
+            if folder.exists() {
+                fs::write(&self.0.file, serde_json::to_vec(&written).unwrap_or_default())?;
+            }
+            Ok(kept)
+        });
+        // The total on disk lacks what was taken from memory here, so that it is unknown now.
+        if kept.is_err() {
+            let _ = fs::remove_file(&self.0.file);
         }
-        Ok(kept)
+        kept
     }
 
     fn written(&self) -> io::Result<Option<AccountRecord>> {
@@ -122,4 +128,24 @@ fn changed_ns(folder: &Path) -> i128 {
     fs::metadata(folder).map_or(0, |metadata| {
         i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o629_after_a_settlement_that_failed_the_total_is_unknown_and_not_too_small() {
+        let folder = tempfile::tempdir().unwrap();
+        let states = folder.path().join("states");
+        fs::create_dir(&states).unwrap();
+        let account = Account::beside(&states);
+        account.settle(&states, |_| Ok(SpoolUsage::default())).unwrap();
+        account.note(1, 1_000);
+        account.settle(&states, |_| Err(io::Error::other("the disk fails"))).unwrap_err();
+        account.note(1, 10);
+        let counted = SpoolUsage { states: 2, bytes: 1_010 };
+        let settled = account.settle(&states, |accounted| Ok(accounted.unwrap_or(counted))).unwrap();
+        assert_eq!(settled, counted);
+    }
 }

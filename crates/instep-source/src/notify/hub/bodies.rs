@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 
 use super::{super::joining, store::KeepBook};
+use crate::Error;
 
 /// Bodies that are kept in memory: a subscriber that is further behind waits for the disk.
 const KEPT: usize = 64;
@@ -26,29 +27,33 @@ impl DeliveryBodies {
 
     /// Returns the body that carries a run of messages, or as many of the first of them as can go together, and their
     /// number; `None` if they are no longer there.
-    pub(super) fn of(&mut self, run: &[u64], store: &dyn KeepBook) -> Option<(Bytes, usize)> {
-        let (first, last) = (*run.first()?, *run.last()?);
+    ///
+    /// # Errors
+    /// If they cannot be read now.
+    pub(super) fn of(&mut self, run: &[u64], store: &dyn KeepBook) -> Result<Option<(Bytes, usize)>, Error> {
+        let (Some(first), Some(last)) = (run.first().copied(), run.last().copied()) else { return Ok(None) };
         if first == last {
-            return Some((self.message(first, store)?, 1));
+            return Ok(self.message(first, store)?.map(|body| (body, 1)));
         }
         if let Some(joined) = self.runs.get(&(first, last)) {
-            return Some(joined.clone());
+            return Ok(Some(joined.clone()));
         }
-        let bodies: Vec<Bytes> = run.iter().map_while(|sequence| self.message(*sequence, store)).collect();
-        let joined = joining::join(&bodies).or_else(|| Some((bodies.first()?.clone(), 1)))?;
+        let mut bodies = Vec::new();
+        for sequence in run {
+            let Some(body) = self.message(*sequence, store)? else { break };
+            bodies.push(body);
+        }
+        let Some(alone) = bodies.first() else { return Ok(None) };
+        let joined = joining::join(&bodies).unwrap_or_else(|| (alone.clone(), 1));
         keep(&mut self.runs, (first, last), joined.clone());
-        Some(joined)
+        Ok(Some(joined))
     }
 
-    fn message(&mut self, sequence: u64, store: &dyn KeepBook) -> Option<Bytes> {
-        if let Some(body) = self.messages.get(&sequence) {
-            return Some(body.clone());
+    fn message(&self, sequence: u64, store: &dyn KeepBook) -> Result<Option<Bytes>, Error> {
+        match self.messages.get(&sequence) {
+            Some(body) => Ok(Some(body.clone())),
+            None => store.body(sequence),
         }
-        store
-            .body(sequence)
-            .inspect_err(|error| tracing::warn!(%error, "a message cannot be read"))
-            .ok()
-            .flatten()
     }
 }
 

@@ -47,11 +47,16 @@ impl HubLedger {
         }
     }
 
-    /// Returns the secret of a subscriber and the body of the delivery in flight to it.
-    pub(super) fn delivery(&mut self, key: &Key) -> Option<(Option<String>, Bytes)> {
-        let (body, count) = self.bodies.of(self.book.in_flight(key)?, &*self.store)?;
+    /// Returns the secret of a subscriber and the body of the delivery in flight to it; `None` if its messages are no
+    /// longer there, or the subscriber has gone.
+    ///
+    /// # Errors
+    /// If the messages cannot be read now.
+    pub(super) fn delivery(&mut self, key: &Key) -> Result<Option<(Option<String>, Bytes)>, Error> {
+        let run = self.book.in_flight(key).unwrap_or_default();
+        let Some((body, count)) = self.bodies.of(run, &*self.store)? else { return Ok(None) };
         self.book.carries(key, count);
-        Some((self.book.get(key)?.secret.clone(), body))
+        Ok(self.book.get(key).map(|subscription| (subscription.secret.clone(), body)))
     }
 
     /// Returns `true` if deliveries to a subscriber belong into the slow lane.
@@ -148,8 +153,26 @@ mod tests {
         }
 
         fn body(&self, _: u64) -> Result<Option<Bytes>, Error> {
-            Ok(None)
+            if self.is_full.load(Relaxed) {
+                return Err(Error::read("hub.db")(io::Error::other("the disk fails")));
+            }
+            Ok(Some(Bytes::from_static(b"body")))
         }
+    }
+
+    #[test]
+    fn o628_a_message_that_cannot_be_read_now_is_not_taken_for_a_lost_one() {
+        let disk = SmallDisk::default();
+        let is_full = Arc::clone(&disk.is_full);
+        let mut ledger = HubLedger::open(Box::new(disk)).unwrap();
+        let key = ("http://a/t".to_owned(), "http://b/c".to_owned());
+        ledger.book.subscribe(key.clone(), None, i64::MAX);
+        ledger.book.publish(&key.0, 1);
+        assert_eq!(ledger.book.take_due(1), std::slice::from_ref(&key));
+        is_full.store(true, Relaxed);
+        assert!(ledger.delivery(&key).is_err());
+        is_full.store(false, Relaxed);
+        assert_eq!(ledger.delivery(&key).unwrap(), Some((None, Bytes::from_static(b"body"))));
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Findings and errors, with the position that the reader is at.
 
-use std::io::BufRead;
+use std::{io::BufRead, sync::atomic::Ordering::Relaxed};
 
 use quick_xml::errors::IllFormedError;
 
-use super::{DocumentReader, push};
+use super::{DocumentReader, Next, push};
 use crate::{
     error::{ReadError, SyntaxError, SyntaxErrorKind},
     finding::{Finding, Severity},
@@ -21,6 +21,15 @@ impl<R: BufRead> DocumentReader<R> {
     ) {
         let finding = Finding::new(rule, severity, self.at, found, expected);
         push(&mut self.findings, &mut self.findings_dropped, &self.options, finding);
+    }
+
+    /// Reports once, at the end of the document, that bytes were replaced because they are not in its encoding.
+    #[inline]
+    pub(super) fn report_replaced(&mut self) {
+        if self.next == Next::End && self.replaced.take().is_some_and(|replaced| replaced.load(Relaxed)) {
+            let what = "bytes that are not in the encoding of the document, each replaced by U+FFFD";
+            self.report("GEN-24", Severity::Error, what, "UTF-8");
+        }
     }
 
     pub(super) fn syntax(&self, kind: SyntaxErrorKind) -> ReadError {
