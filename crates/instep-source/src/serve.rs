@@ -114,9 +114,8 @@ pub async fn serve(
     if options.publish.base_url.is_empty() {
         options.publish.base_url = reserved.base_url(tls.is_some())?;
     }
-    let (limits, admin, state) =
-        (options.limits.clone(), options.admin.take(), options.publish.state.clone());
-    let stands_by = options.stand_by;
+    let (limits, admin, state, stands_by) =
+        (options.limits.clone(), options.admin.take(), options.publish.state.clone(), options.stand_by);
     let options = options.advertise()?;
     let mut shutdown = pin!(shutdown);
     let settings = (limits.clone(), tls.clone());
