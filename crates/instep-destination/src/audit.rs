@@ -2,6 +2,7 @@
 
 mod documents;
 pub(crate) mod hash;
+mod rehash;
 
 use std::time::Instant;
 

@@ -7,6 +7,7 @@
 
 mod adding;
 mod delivery;
+mod emptied;
 mod folder;
 mod foresight;
 mod group;
@@ -34,6 +35,7 @@ use crate::{
     web_archive::WebArchive,
 };
 
+pub(crate) use emptied::check_is_there;
 pub(crate) use options::CommitOptions;
 pub(crate) use record::{
     Commit, CommitBatch, Committed, Flushed, NewFile, Recovered, SliceOutcome, Step, StepHook,
@@ -91,8 +93,8 @@ impl Committer {
     ) -> Result<(Self, Recovered), CommitError> {
         let mut committer = Self::beside(store, state, options);
         // Checked before recovery, which would treat the files of an unmounted disk as lost.
-        if !options.accepts_emptied && !committer.state.held_after(None, 1)?.is_empty() {
-            committer.store.expect_bytes()?;
+        if !options.accepts_emptied {
+            check_is_there(&committer.store, &*committer.state)?;
         }
         let recovered = committer.recover()?;
         Ok((committer, recovered))

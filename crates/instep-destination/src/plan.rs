@@ -25,7 +25,7 @@ mod window;
 pub use accounting::Accounting;
 pub(crate) use condition::Condition;
 pub use coverage::Coverage;
-pub(crate) use current::{Currency, Fixity, currency, may_hide_changes};
+pub(crate) use current::{Currency, Fixity, currency, may_hide_changes, share_no_algorithm};
 pub(crate) use decide::{
     Decision, DecisionRules, Known, LinksNamed, Rest, decide, deciding_time, is_later, removal,
 };

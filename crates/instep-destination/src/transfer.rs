@@ -12,6 +12,7 @@ mod linked_versions;
 pub(crate) mod package;
 mod patches;
 mod pipeline;
+mod rehash;
 mod requests;
 mod settle;
 mod sharing;
@@ -118,6 +119,9 @@ impl SyncRun<'_> {
         }
         if result.is_ok() && self.options.adopt {
             result = pipeline.adopt(self, set).await;
+        }
+        if result.is_ok() {
+            result = pipeline.rehash(self, set).await;
         }
         if result.is_ok() {
             result = pipeline.bring(self, set, carrier).await;

@@ -6,6 +6,8 @@ mod support;
 
 #[path = "destination/addresses.rs"]
 mod addresses;
+#[path = "destination/algorithms.rs"]
+mod algorithms;
 #[path = "destination/auditing.rs"]
 mod auditing;
 #[path = "destination/baseline.rs"]

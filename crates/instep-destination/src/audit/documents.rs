@@ -2,7 +2,7 @@
 
 use resourcesync::Uri;
 
-use super::Audit;
+use super::{Audit, rehash::rehash};
 use crate::{
     Error, Phase, ProblemKind,
     discover::CapabilitySet,
@@ -45,6 +45,7 @@ impl Audit<'_> {
                 complete => complete?,
             };
             named = by_origin.then(|| set.with(Draft::named));
+            rehash(run, &set).await?;
             self.report_plan(&set)?;
             run.policy.take_from_limit(set.with(|draft| draft.inventory.selected));
             // A plan is kept only if it has actions: the check of files leaves out the resources that it names.

@@ -48,6 +48,12 @@ impl Draft {
         Ok(undoing.first.push(&Action::new(kind, desired))?)
     }
 
+    /// Plans that a resource is fetched whose held bytes turned out to be others than the desired ones.
+    pub(crate) fn update_instead(&mut self, desired: Desired) -> Result<(), Error> {
+        self.account.supersede(self.actions.remove(desired.uri.as_str())?);
+        self.want(ActionKind::Update, desired)
+    }
+
     /// Reverts resources that were created or changed after the requested time; a TimeGate can provide their former
     /// state.
     pub(crate) fn take_back(&mut self) -> Result<(), Error> {

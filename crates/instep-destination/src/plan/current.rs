@@ -65,6 +65,12 @@ pub(crate) fn currency(held: Fixity<'_>, remote: Fixity<'_>) -> Currency {
     }
 }
 
+/// Returns `true` if both sides have digests, but of different algorithms. An equal length and time then prove nothing:
+/// the Source says what the bytes are, so they are hashed again (O643).
+pub(crate) fn share_no_algorithm(one: &Digests, other: &Digests) -> bool {
+    one.strongest().is_some() && other.strongest().is_some() && one.agrees_with(other).is_none()
+}
+
 /// Returns `true` if the bytes that were sent at a time may be replaced by others of the same last modification,
 /// because its day or second was not over (O22). `sent` is `None` if that time is unknown. A last modification with
 /// fractions of a second is assumed to be that of one change.
@@ -160,6 +166,16 @@ mod tests {
                 assert_eq!(currency(held, remote), expected, "{text}");
             }
         }
+    }
+
+    #[test]
+    fn o643_digests_of_different_algorithms_share_none() {
+        let (md5, none) = (digests("md5:1584abdf8ebdc9802ac0c6a7402c03b6"), Digests::new());
+        let sha256 = digests(&format!("sha-256:{}", "0".repeat(64)));
+        let both = digests(&format!("md5:1584abdf8ebdc9802ac0c6a7402c03b6 sha-256:{}", "0".repeat(64)));
+        assert!(share_no_algorithm(&md5, &sha256));
+        assert!(!share_no_algorithm(&md5, &both) && !share_no_algorithm(&both, &sha256));
+        assert!(!share_no_algorithm(&md5, &none) && !share_no_algorithm(&none, &sha256));
     }
 
     #[test]

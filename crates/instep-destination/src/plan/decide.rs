@@ -3,7 +3,7 @@
 
 use resourcesync::DateTime;
 
-use super::{Currency, Desired, DesiredPresence, Fixity, currency, supersedes};
+use super::{Currency, Desired, DesiredPresence, Fixity, currency, share_no_algorithm, supersedes};
 use crate::state::{Action, ActionKind, HeldResource, SetId};
 
 /// The rules that hold for all entries of a document.
@@ -164,6 +164,7 @@ pub enum Rest {
 /// | | present, by a change | current bytes that were deleted before it | **check** |
 /// | | present, by a change that is new by its place in its list or by its time | current bytes, and no equal digest | **check** |
 /// | | present | [`Current`](Currency::Current) bytes by a time that may be that of later ones too, and no equal digest | **check** |
+/// | | present | current bytes by their time, and digests of other algorithms | **check** |
 /// | | present | current bytes with other links than are named | **note** them |
 /// | | present | current bytes | rest, equal |
 ///
@@ -217,9 +218,7 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
                 Currency::Stale if rules.leave_open(desired, known) => Act(ActionKind::Check),
                 Currency::Stale => Act(ActionKind::Update),
                 Currency::Unknown => Act(ActionKind::Check),
-                Currency::Current if held.is_racy && !has_equal_digest(held, desired) => {
-                    Act(ActionKind::Check)
-                }
+                Currency::Current if is_unproven(held, desired) => Act(ActionKind::Check),
                 // The resource exists again, and the time of the answer shows since when.
                 Currency::Current if known.deleted.is_some() && desired.says_when => Act(ActionKind::Check),
                 // A new change whose time of modification equals the held one contradicts itself, so a request decides
@@ -271,6 +270,13 @@ fn is_later_than(desired: &Desired, known: Option<DateTime>) -> bool {
 fn is_unseen(desired: &Desired, held: &HeldResource, known: Known<'_>) -> bool {
     let is_new = desired.is_appended || desired.says_when && is_later_than(desired, known.changed);
     is_new && !has_equal_digest(held, desired)
+}
+
+/// Returns `true` if an equal time does not show that the held bytes are the desired ones: later ones may have it too, or
+/// the entry has only digests of other algorithms.
+fn is_unproven(held: &HeldResource, desired: &Desired) -> bool {
+    held.is_racy && !has_equal_digest(held, desired)
+        || share_no_algorithm(&held.metadata.digests, &desired.metadata.digests)
 }
 
 /// Returns `true` if a digest shows that the held bytes are the desired ones.

@@ -73,7 +73,7 @@ fn look_at_some(draft: &mut Draft, after: i64, placer: &Placer) -> Result<(Vec<C
 }
 
 /// Reads a file's length and the digest that the Source states, and adds the Source's other metadata.
-fn read(
+pub(super) fn read(
     placer: &Placer,
     path: &crate::map::CopyPath,
     desired: &Desired,

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     Error,
     commit::Commit,
+    plan::share_no_algorithm,
     run::{SetRun, SyncRun},
     slices::SlicePlace,
     state::{Action, ActionKind, ReadState, ResourceMetadata},
@@ -119,7 +120,10 @@ impl TaskMaker {
         place: Option<SlicePlace>,
     ) -> Result<Box<Task<Pending>>, Error> {
         let held = match action.kind {
-            ActionKind::Check => self.held(run, &action.desired.uri)?,
+            // Validators of bytes that the digests may contradict are not sent: they would be confirmed by the same time.
+            ActionKind::Check => self
+                .held(run, &action.desired.uri)?
+                .filter(|held| !share_no_algorithm(&held.digests, &action.desired.metadata.digests)),
             _ => None,
         };
         let (desired, retrieval) = (&action.desired, action.desired.retrieval());

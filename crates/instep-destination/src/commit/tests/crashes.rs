@@ -124,6 +124,36 @@ fn d42_power_lost_at_any_step_leaves_old_or_new_and_the_next_run_finishes() {
 }
 
 #[test]
+fn o641_a_run_that_is_killed_while_it_removes_the_last_file_is_finished_by_the_next_one() {
+    for place in 0.. {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join("state.sqlite");
+        let folder_store = || -> Arc<dyn Store> {
+            Arc::new(FolderStore::open(&dir.path().join("copy"), FolderOptions::new()).unwrap())
+        };
+        let mut copy = open(folder_store(), &state, None);
+        copy.add("http://h/a", b"a1");
+        copy.flush();
+        drop(copy);
+        let (hook, taken) = failing_at(place, |_| {});
+        let mut copy = open(folder_store(), &state, Some(hook));
+        copy.delete("http://h/a");
+        let failed = copy.committer.flush().is_err();
+        drop(copy);
+        let mut copy = open(folder_store(), &state, None);
+        assert_eq!(copy.recovered.lost, 0, "step {place}");
+        copy.assert_state_claims_what_the_disk_holds();
+        copy.delete("http://h/a");
+        copy.flush();
+        assert!(copy.held().is_empty(), "step {place}");
+        if !failed {
+            assert!(taken.load(Ordering::SeqCst) >= 3, "so many steps has a group");
+            return;
+        }
+    }
+}
+
+#[test]
 fn o59_a_checkpoint_never_moves_without_its_group_and_its_settings() {
     use crate::{
         commit::Commit,

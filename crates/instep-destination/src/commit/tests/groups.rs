@@ -10,7 +10,7 @@ use crate::{
 };
 use resourcesync::{Change, DateTime, MediaType};
 
-use super::bench::{both_stores, open, open_folder, uri};
+use super::bench::{both_stores, mapper, open, open_folder, uri};
 
 #[test]
 fn a_group_is_held_when_it_is_flushed_and_not_before() {
@@ -165,7 +165,7 @@ fn an_adopted_file_is_held_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("a"), b"here before").unwrap();
     let mut copy = open_folder(dir.path());
-    let path = super::bench::mapper().map(&uri("http://h/a")).unwrap();
+    let path = mapper().map(&uri("http://h/a")).unwrap();
     let found = crate::store::digest_file(&*copy.store, &path, &super::bench::SHA256).unwrap();
     let (length, digests) = found.unwrap();
     let mut metadata = ResourceMetadata::new();
@@ -246,4 +246,23 @@ fn d35_a_copy_without_any_file_is_taken_up_only_when_that_is_meant() {
     let mut options = CommitOptions::new();
     options.accepts_emptied = true;
     Committer::open(store, state(), options).unwrap();
+}
+
+#[test]
+fn o640_a_copy_that_has_only_prior_versions_is_taken_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut copy = open_folder(dir.path());
+    copy.add("http://h/a", b"1");
+    let mut version = copy.new_file("http://h/a", b"0");
+    let Commit::File(file) = &mut version else { unreachable!("it is a file") };
+    file.path = mapper().map_version(&file.uri, "20260101T000000Z").unwrap();
+    file.uri = uri("http://h/a#2026-01-01T00:00:00Z");
+    copy.committer.add(version).unwrap();
+    copy.flush();
+    copy.delete("http://h/a");
+    copy.flush();
+    assert_eq!(copy.held().len(), 1);
+    drop(copy);
+    let copy = open_folder(dir.path());
+    assert_eq!(copy.held().len(), 1);
 }

@@ -9,7 +9,7 @@ use super::{LocalCopy, OWN, hidden::refuse_hidden_state, storage};
 use crate::{
     Error, Guard, SyncOptions,
     clock::now,
-    commit::{CommitOptions, Committer},
+    commit::{CommitOptions, Committer, check_is_there},
     map::{ExplicitMap, MapBase, Mapper},
     state::{Actions, BASE, ReadState, StateError, StatePlace},
     store::{FolderOptions, FolderStore},
@@ -51,8 +51,8 @@ impl LocalCopy {
             StatePlace::of(scratch.path(), None)?.open(scratch.path())?
         };
         let store = storage::of_copy(Arc::new(store), &*reader, options)?;
-        if !options.repair && !reader.held_after(None, 1)?.is_empty() {
-            store.expect_bytes()?;
+        if !options.repair {
+            check_is_there(&store, &*reader)?;
         }
         let (mapper, _) = mapper_of(&*reader, options)?;
         let source = reader.source(&options.url)?;

@@ -2,9 +2,10 @@
 
 use std::{
     fs::File,
-    io::{BufWriter, Read, Write},
+    io::{self, BufWriter, ErrorKind, Read, Write},
 };
 
+use flate2::{Compression, write::DeflateEncoder};
 use resourcesync::{
     PackagePath,
     package::{PackageError, PackageWriter},
@@ -19,6 +20,12 @@ use crate::{
     },
     sink::Stage,
 };
+
+/// Members up to this size may have any ratio of compression.
+const RATIO_FROM: u64 = 1 << 20;
+/// A larger member whose bytes are compressed this much is stored. Readers refuse twice as much, because a small package
+/// must not fill their disk ([`PackageLimits`](resourcesync::package::PackageLimits)).
+const MOST_RATIO: u64 = 100;
 
 impl Packer<'_> {
     /// Writes manifest and bitstreams; returns the first item that differs from the manifest.
@@ -54,14 +61,25 @@ impl Packer<'_> {
         path: &PackagePath,
     ) -> Result<bool, PackageError> {
         let state = item.content.state();
-        let file = match item.open(self.holdings, self.spool) {
+        let mut file = match item.open(self.holdings, self.spool) {
             Err(fault) if concerns_one_file(&fault) => return Ok(false),
             opened => opened?,
         };
         let Some(length) = state.length else { return Ok(false) };
+        let mut media_type = state.media_type.as_ref();
+        if length > RATIO_FROM && media_type.is_some() {
+            if swells(&mut file, length)? {
+                // Without a type it is stored.
+                media_type = None;
+            }
+            file = match item.open(self.holdings, self.spool) {
+                Err(fault) if concerns_one_file(&fault) => return Ok(false),
+                opened => opened?,
+            };
+        }
         let algorithms: Vec<_> = strongest(state).into_iter().collect();
         let mut bitstream = HashingReader::new(file, &algorithms);
-        match package.add(path, state.media_type.as_ref(), length, bitstream.by_ref()) {
+        match package.add(path, media_type, length, bitstream.by_ref()) {
             Err(PackageError::Length { .. }) => return Ok(false),
             outcome => outcome?,
         }
@@ -87,4 +105,25 @@ impl Packer<'_> {
             outcome => outcome.map(|()| true),
         }
     }
+}
+
+/// Returns `true` if compression would make bytes so much smaller that readers refuse them, as with a table of equal
+/// rows or an image of one colour. Usual bytes show after a few percent that it does not.
+fn swells(content: impl Read, length: u64) -> io::Result<bool> {
+    let most = length / MOST_RATIO;
+    let mut content = content.take(length);
+    let mut encoder = DeflateEncoder::new(io::sink(), Compression::default());
+    let mut buffer = vec![0; 64 << 10];
+    while encoder.total_out() <= most {
+        match content.read(&mut buffer) {
+            Ok(0) => {
+                encoder.try_finish()?;
+                return Ok(encoder.total_out() <= most);
+            }
+            Ok(read) => encoder.write_all(&buffer[..read])?,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
 }

@@ -118,3 +118,23 @@ fn o482_a_resource_that_cannot_be_read_for_a_package_counts_as_left_out() {
     let problems = monitor.seen().problems;
     assert!(problems.iter().any(|it| it.skipped && it.subject.ends_with("a.txt")), "{problems:?}");
 }
+
+#[test]
+fn o642_a_resource_that_compresses_too_well_for_readers_is_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("blank.bmp"), vec![0; 3 << 20]).unwrap();
+    let rows: String = (0..200_000).map(|row| format!("{row}\n")).collect();
+    fs::write(folder.path().join("rows.txt"), rows).unwrap();
+    let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+    options.dumps.policy = DumpPolicy::Always;
+    publish(&options, &NoMonitor).unwrap();
+    let files = fs::read_dir(folder.path().join("resourcesync")).unwrap().map(|file| file.unwrap().path());
+    let mut packages = files.filter(|path| path.extension().is_some_and(|end| end == "zip"));
+    let package = File::open(packages.next().unwrap()).unwrap();
+    let mut package = Package::open(package, PackageLimits::new()).unwrap();
+    assert_eq!(package.unusable().0, 0);
+    let members = package.members().map(|member| member.unwrap());
+    let members: Vec<_> = members.map(|member| (member.name.into_string(), member.deflated)).collect();
+    let expected = [("manifest.xml", true), ("blank.bmp", false), ("rows.txt", true)];
+    assert_eq!(members, expected.map(|(name, deflated)| (name.to_owned(), deflated)));
+}
