@@ -8,6 +8,7 @@
 mod adding;
 mod delivery;
 mod emptied;
+mod error;
 mod folder;
 mod foresight;
 mod group;
@@ -36,24 +37,13 @@ use crate::{
 };
 
 pub(crate) use emptied::check_is_there;
+pub(crate) use error::CommitError;
 pub(crate) use options::CommitOptions;
 pub(crate) use record::{
     Commit, CommitBatch, Committed, Flushed, NewFile, Recovered, SliceOutcome, Step, StepHook,
 };
 
 use group::Group;
-
-/// A failed commit; the next [`Committer::open`] resolves the steps that were done.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CommitError {
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The state failed.
-    #[error(transparent)]
-    State(#[from] StateError),
-}
 
 /// Commits in groups. It alone writes the state.
 pub(crate) struct Committer {

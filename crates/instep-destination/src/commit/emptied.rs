@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::CommitError;
+use super::error::CommitError;
 use crate::{
     state::{HeldResource, Operation, ReadState, StateError},
     store::{CopyStore, StoreError},
