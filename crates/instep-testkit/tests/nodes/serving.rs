@@ -238,12 +238,12 @@ fn o631_a_standby_server_shows_the_documents_although_its_first_look_failed_midw
     let first = source.start("first", source.port, &[]);
     first.wait_for("ready");
     source.write("b.txt", "one");
-    wait_until("a message is shared", || source.sql("SELECT count(*) FROM message") != "0");
-    source.sql("ALTER TABLE message RENAME TO aside");
+    wait_until("a message is shared", || source.sql("SELECT count(*) > 0 FROM instep_source.message") == "t");
+    source.sql("ALTER TABLE instep_source.message RENAME TO aside");
     let port = free_port().unwrap();
     let second = source.start("second", port, &["--standby"]);
     second.wait_for("problem");
-    source.sql("ALTER TABLE aside RENAME TO message");
+    source.sql("ALTER TABLE instep_source.aside RENAME TO message");
     wait_until("the documents are shown", || {
         Answer::of(port, ".well-known/resourcesync").is_ok_and(|answer| answer.status == 200)
     });
