@@ -6,16 +6,14 @@ use instep_testkit::{FakeSource, Fault, wait_for, wait_until};
 
 use crate::workers::SharedFleet;
 
-const FILES: usize = 100;
-
 /// The limit of simultaneous transfers at the host.
 const LIMIT: usize = 4;
 
 /// Returns a host with slow answers, so that simultaneous requests are seen.
-fn slow_host() -> FakeSource {
-    let files = (0..FILES).map(|number| (format!("n/{number:05}.txt"), format!("resource {number}")));
+fn slow_host(resources: usize) -> FakeSource {
+    let files = (0..resources).map(|number| (format!("n/{number:05}.txt"), format!("resource {number}")));
     let source = FakeSource::start().with_resources(files);
-    for number in 0..FILES {
+    for number in 0..resources {
         source.fail_always(&format!("n/{number:05}.txt"), Fault::Delay(Duration::from_millis(40)));
     }
     source
@@ -41,7 +39,8 @@ fn number(fleet: &SharedFleet, sql: &str) -> usize {
 #[test]
 fn three_workers_share_what_a_host_bears_and_the_seats_of_one_that_is_killed_come_back() {
     let Some(fleet) = SharedFleet::new() else { return };
-    let host = slow_host();
+    // So many that the first worker is not ready when the last one takes a Source that fell to another one.
+    let host = slow_host(600);
     // Three copies of one Source: each worker has one, and room for no other.
     let names = ["a", "b", "c"];
     names.iter().for_each(|name| fleet.add_url(name, &host.capability_list_url()));
@@ -66,7 +65,7 @@ fn three_workers_share_what_a_host_bears_and_the_seats_of_one_that_is_killed_com
 #[test]
 fn three_workers_look_at_no_more_sources_of_a_host_than_it_may_have() {
     let Some(fleet) = SharedFleet::new() else { return };
-    let host = slow_host();
+    let host = slow_host(100);
     let names = ["a", "b", "c", "d", "e"];
     names.iter().for_each(|name| fleet.add_url(name, &host.capability_list_url()));
     // A pause that the host requests from one worker is recorded for the others, and removed when it is over.
