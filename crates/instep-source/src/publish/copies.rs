@@ -30,7 +30,6 @@ pub(crate) struct DocumentCopies {
     /// The number up to which the folder has the documents; `None` if that is not known.
     through: Option<u64>,
     /// `true` from a change of the documents, also by an update that failed, until the owner has followed it.
-    #[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "only a standby server follows"))]
     has_news: bool,
 }
 
