@@ -4,6 +4,7 @@ use std::{fmt::Write as _, io, process};
 
 use instep_destination::{AuditReport, SyncReport, exit_code};
 use instep_source::{Error as SourceError, ErrorKind};
+use rustix::io::Errno;
 
 /// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,12 +132,15 @@ impl From<&AuditReport> for Exit {
     }
 }
 
-/// Returns `true` for a fault of a disk: no other way to call the command helps.
+/// Returns `true` for a fault of a disk or of the system: no other way to call the command helps.
 fn is_of_storage(cause: &(dyn std::error::Error + 'static)) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     cause.downcast_ref::<io::Error>().is_some_and(|error| {
         matches!(error.kind(), FileTooLarge | QuotaExceeded | ReadOnlyFilesystem | StorageFull)
-            || error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
+            || matches!(
+                error.raw_os_error().map(Errno::from_raw_os_error),
+                Some(Errno::IO | Errno::MFILE | Errno::NFILE)
+            )
     })
 }
 
@@ -175,6 +179,14 @@ mod tests {
     use anyhow::Context as _;
 
     use super::{Exit, table};
+
+    #[test]
+    fn o644_a_limit_of_open_files_is_no_wrong_usage() {
+        for errno in [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE] {
+            let failed: Result<(), _> = Err(io::Error::from(errno));
+            assert_eq!(Exit::of(&failed.context("Cannot read a file").unwrap_err()), Exit::Storage);
+        }
+    }
 
     #[test]
     fn o119_a_full_disk_is_no_wrong_usage_whatever_command_writes_to_it() {
