@@ -103,7 +103,7 @@ impl StagingSink for FolderStagingSink {
     }
 
     fn keep_for(&mut self, uri: &str, validator: &str) -> Result<(), StoreError> {
-        // What another transfer from there keeps is enough.
+        // One kept part is enough, and another transfer from there keeps it.
         let Some(part) = self.parts.take(uri) else { return Ok(()) };
         partial::keep(&self.staging, self.name, part.name(), validator)?;
         self.part = Some(part);

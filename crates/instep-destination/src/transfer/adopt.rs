@@ -17,15 +17,29 @@ use crate::{
 /// The number of files that are checked before they are passed on.
 const AT_A_TIME: usize = 256;
 
+/// Returns the commits for held files of the next actions after a position in the plan, and the position after them; `None`
+/// at the end.
+pub(super) type PlanSearch = fn(&mut Draft, i64, &Placer) -> Result<(Vec<Commit>, Option<i64>), Error>;
+
 impl Pipeline {
     /// Keeps the files at the paths of desired resources that have the desired digest. The other resources stay in the
     /// plan.
     pub(super) async fn adopt(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
+        self.keep_found(run, set, look_at_some).await
+    }
+
+    /// Keeps the files that a search through the plan finds, some at a time.
+    pub(super) async fn keep_found(
+        &mut self,
+        run: &mut SyncRun<'_>,
+        set: &SetRun,
+        search: PlanSearch,
+    ) -> Result<(), Error> {
         let placer = Placer::new(run, set.id);
         let mut after = 0;
         while run.ending().is_none() {
             let placer = placer.clone();
-            let (commits, last) = set.work(move |draft| look_at_some(draft, after, &placer)).await?;
+            let (commits, last) = set.work(move |draft| search(draft, after, &placer)).await?;
             let Some(last) = last else { return Ok(()) };
             after = last;
             run.reporter.report.unchanged += commits.len() as u64;

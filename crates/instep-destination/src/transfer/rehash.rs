@@ -16,18 +16,7 @@ const AT_A_TIME: usize = 64;
 impl Pipeline {
     /// Records the new digests of held files that match them. Files that do not stay in the plan, and are requested.
     pub(super) async fn rehash(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
-        let placer = Placer::new(run, set.id);
-        let mut after = 0;
-        while run.ending().is_none() {
-            let placer = placer.clone();
-            let (commits, last) = set.work(move |draft| look_at_some(draft, after, &placer)).await?;
-            let Some(last) = last else { return Ok(()) };
-            after = last;
-            run.reporter.report.unchanged += commits.len() as u64;
-            self.send_all(commits).await?;
-            self.report_committed(run);
-        }
-        Ok(())
+        self.keep_found(run, set, look_at_some).await
     }
 }
 

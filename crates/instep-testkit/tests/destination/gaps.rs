@@ -80,16 +80,21 @@ fn a_change_list_that_is_gone_is_a_gap() {
     assert_eq!(copy.differences(), [""; 0]);
 }
 
-#[test]
-fn o451_change_lists_that_begin_after_the_change_dumps_end_are_read_and_leave_a_gap() {
-    let copy = Copy::laid_out(|layout| layout.change_dump = true);
-    copy.sync();
+/// Makes changes of which one is only in the Change Dumps, one only in the Change Lists, and one between them in neither.
+fn leave_gap_after_dumps(copy: &Copy) {
     copy.source.put("b.txt", "packed");
     copy.source.rotate();
     copy.source.freeze(&["changedump.xml", "changedump-000001.zip", "changedump-000001-manifest.xml"]);
     copy.source.put("a.txt", "neither packed nor listed");
     copy.source.gap();
     copy.source.put("d/c.txt", "listed");
+}
+
+#[test]
+fn o451_change_lists_that_begin_after_the_change_dumps_end_are_read_and_leave_a_gap() {
+    let copy = Copy::laid_out(|layout| layout.change_dump = true);
+    copy.sync();
+    leave_gap_after_dumps(&copy);
     for _ in 0..2 {
         let run = copy.sync();
         assert!(!run.report().is_in_step(), "{:?}", run.heard);
@@ -104,12 +109,7 @@ fn o451_change_lists_that_begin_after_the_change_dumps_end_are_read_and_leave_a_
 fn o517_a_past_state_is_refused_if_changes_are_missing_between_the_change_dumps_and_the_change_lists() {
     let copy = Copy::laid_out(|layout| layout.change_dump = true);
     let then = copy.source.clock().now();
-    copy.source.put("b.txt", "packed");
-    copy.source.rotate();
-    copy.source.freeze(&["changedump.xml", "changedump-000001.zip", "changedump-000001-manifest.xml"]);
-    copy.source.put("a.txt", "neither packed nor listed");
-    copy.source.gap();
-    copy.source.put("d/c.txt", "listed");
+    leave_gap_after_dumps(&copy);
     copy.source.snapshot();
     let run = copy.sync_with(|options| options.as_of = Some(then));
     assert_eq!((run.exit_code(), copy.read("a.txt")), (2, None), "{:?}", run.heard);

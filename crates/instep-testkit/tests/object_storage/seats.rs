@@ -39,7 +39,7 @@ fn number(fleet: &SharedFleet, sql: &str) -> usize {
 #[test]
 fn three_workers_share_what_a_host_bears_and_the_seats_of_one_that_is_killed_come_back() {
     let Some(fleet) = SharedFleet::new() else { return };
-    // So many that the first worker is not ready when the last one takes a Source that fell to another one.
+    // The first worker must not be ready before the last one takes a Source that fell to another one.
     let host = slow_host(600);
     // Three copies of one Source: each worker has one, and room for no other.
     let names = ["a", "b", "c"];

@@ -170,7 +170,7 @@ fn hand_to(command: &str, lines: String, shutdown: &Shutdown) -> io::Result<()> 
         child.wait()?;
         return Err(io::Error::other(format!("{command:?} was still at work when the run was to end")));
     };
-    // What the command has started may have its input and read it later, or never.
+    // A program that the command has started may have its input, and read it later or never.
     let mut patience = CommandPatience::new(shutdown);
     while writing.as_ref().is_some_and(|writing| !writing.is_finished()) {
         if !patience.wait() {
