@@ -91,18 +91,18 @@ struct KnownPause {
     number: i64,
     until: Duration,
     /// `true` if the others can read it.
-    is_told: bool,
+    is_passed_on: bool,
 }
 
 impl KnownPause {
     /// Returns the step that the pause needs now.
     fn step<K: Clone>(self, lane: &K, now: Duration) -> Option<LaneStep<K>> {
-        let Self { number, until, is_told } = self;
+        let Self { number, until, is_passed_on } = self;
         if until <= now {
             return Some(LaneStep::EndPause(lane.clone(), number));
         }
         let pause = LanePause { number, length: until - now };
-        (!is_told).then(|| LaneStep::BeginPause(lane.clone(), pause))
+        (!is_passed_on).then(|| LaneStep::BeginPause(lane.clone(), pause))
     }
 }
 
