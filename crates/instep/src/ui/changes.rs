@@ -216,6 +216,7 @@ mod tests {
         let lines = "a line\n".repeat(20_000);
         thread::scope(|scope| {
             let writing = scope.spawn(|| append(&pipe, lines.as_bytes(), &Shutdown::new()));
+            // Time in which lines that nobody reads would be lost. Correct code passes after any time.
             thread::sleep(Duration::from_millis(100));
             assert!(!writing.is_finished(), "nobody has the lines");
             assert_eq!(fs::read_to_string(&pipe).unwrap(), lines);
