@@ -122,8 +122,8 @@ impl SyncRun<'_> {
     /// reason.
     fn report_choice(&mut self, Choice { strategy, reason }: Choice) {
         let before = &self.reporter.report;
-        let was_said = (before.strategy, &before.reason) == (strategy, &reason);
-        if let Some(documents) = strategy.documents().filter(|_| !was_said) {
+        let was_noted = (before.strategy, &before.reason) == (strategy, &reason);
+        if let Some(documents) = strategy.documents().filter(|_| !was_noted) {
             self.reporter.note(&format!("Using {documents}: {reason}"));
         }
         (self.reporter.report.strategy, self.reporter.report.reason) = (strategy, reason);
