@@ -109,8 +109,8 @@ fn last_run(state: &dyn ReadState, source: Option<SourceId>) -> Result<Option<Ru
         Some(documents) => format!("using {documents}: {summary}"),
         None => summary,
     });
-    let told = |problem: LoggedProblem| (problem.kind, (problem.count, problem.message));
-    let problems = problems.into_iter().map(told).collect();
+    let counted = |problem: LoggedProblem| (problem.kind, (problem.count, problem.message));
+    let problems = problems.into_iter().map(counted).collect();
     Ok(Some(RunStatus { ended: run.finished, exit_code: run.exit_code, summary, problems }))
 }
 

@@ -253,7 +253,7 @@ impl SyncRun<'_> {
         let mut plan = self.new_plan(done.id, false)?;
         (plan.records, plan.refused) = (std::mem::take(&mut done.records), done.refused.take());
         (plan.coverage, plan.inventory, plan.kept) = (done.coverage, done.inventory, done.kept);
-        plan.told_by_next = done.told_by_next;
+        plan.last_gap_end = done.last_gap_end;
         plan.unusable = done.unusable.take();
         plan.with(|draft| draft.awaited.add(unexplained.keys().cloned()));
         let changes = Changes::look(self, found, &reached, true).await?;

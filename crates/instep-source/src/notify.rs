@@ -64,7 +64,7 @@ pub(crate) struct Announcer {
     topics: Topics,
     /// The last announcement of each set.
     announced: Vec<AnnouncedSet>,
-    is_withdrawal_told: bool,
+    is_withdrawal_announced: bool,
     transports: Vec<Box<dyn Transport>>,
     other_servers: Option<OtherServers>,
     hub: Option<RunningHub>,
@@ -132,8 +132,8 @@ impl Announcer {
             transports.push(Box::new(ExternalHub::start(hub, runtime)?));
         }
         let sequence = snapshot.head().sequence;
-        let is_withdrawal_told = topics.withdrawn.is_empty();
-        Ok(Self { topics, announced, is_withdrawal_told, transports, other_servers, hub, sequence })
+        let is_withdrawal_announced = topics.withdrawn.is_empty();
+        Ok(Self { topics, announced, is_withdrawal_announced, transports, other_servers, hub, sequence })
     }
 
     /// Returns the routes of the topics and the hub, below the base URL.
@@ -178,7 +178,7 @@ impl Announcer {
     /// Announces once on their own channels that sets are gone. Returns the documents that the other channels must
     /// announce for it.
     fn announce_withdrawal(&mut self, snapshot: &Snapshot) -> Result<Vec<WrittenDocument>, Error> {
-        if std::mem::replace(&mut self.is_withdrawal_told, true) {
+        if std::mem::replace(&mut self.is_withdrawal_announced, true) {
             return Ok(Vec::new());
         }
         for set in &self.topics.withdrawn {

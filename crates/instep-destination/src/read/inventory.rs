@@ -55,7 +55,7 @@ impl Inventory {
 
     /// Returns the time since which the next inventory can tell what was deleted, if neither states its own: a new one
     /// came after what the copy had reached, which is `held`, and the next one is made after it.
-    pub(crate) fn told_by_next(&self, held: Option<&Checkpoint>) -> Option<DateTime> {
+    pub(crate) fn last_gap_end(&self, held: Option<&Checkpoint>) -> Option<DateTime> {
         let is_new = self.complete && self.at.is_none() && !self.was_applied;
         held.filter(|_| is_new)?.datetime
     }

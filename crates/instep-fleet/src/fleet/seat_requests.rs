@@ -200,7 +200,7 @@ impl SeatRequests {
                 LaneStep::BeginPause(lane, pause) => {
                     let name = lane.to_string();
                     self.record.work(move |record| record.begin_pause(&name, pause)).await?;
-                    self.lanes(|lanes| lanes.pause_told(&lane, pause.number));
+                    self.lanes(|lanes| lanes.pause_passed_on(&lane, pause.number));
                 }
                 LaneStep::EndPause(lane, number) => {
                     let name = lane.to_string();

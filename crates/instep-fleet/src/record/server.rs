@@ -18,7 +18,7 @@ use crate::FleetError;
 pub(super) const SCHEMA: &str = "_fleet";
 
 /// The longest wait for a server in one call. The process tries again by itself, and must be able to end.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// The time for which changes are read again: a transaction may be committed later than one with a larger number.
 const OVERLAP: Duration = Duration::from_secs(5);
@@ -117,7 +117,7 @@ impl RecordServer {
             return Err(FleetError::Usage { what: what.to_owned() });
         }
         let address = address.beside(SCHEMA)?;
-        let link = ServerLink::with_patience(address, PATIENCE);
+        let link = ServerLink::waiting_at_most(address, LONGEST_WAIT);
         let session = link.session()?;
         if makes {
             TABLES.migrate(&session, &link.address)?
@@ -203,7 +203,7 @@ impl RecordEngine for RecordServer {
     fn transaction(&self, work: &mut RecordWork<'_>) -> Result<(), FleetError> {
         let place = &self.link.address.shown;
         let failed = |error| PostgresError::of(place, error);
-        let mut patience = self.link.patience();
+        let mut retries = self.link.retries();
         loop {
             let mut attempt = || {
                 let session = self.link.session()?;
@@ -230,7 +230,7 @@ impl RecordEngine for RecordServer {
                 Ok(()) => return Ok(()),
                 // A commit without an answer is repeated too, because every piece of work may be carried out twice.
                 Err(FleetError::Postgres(failure)) => {
-                    patience.wait_after(failure)?;
+                    retries.wait_after(failure)?;
                     self.link.give_up();
                 }
                 Err(error) => return Err(error),

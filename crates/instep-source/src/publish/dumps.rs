@@ -71,19 +71,16 @@ impl SourceContext {
             before.published.sets.values_mut().for_each(|set| set.change_dump = None);
             return Ok(0);
         };
-        let (policy, holdings) = (&self.policy, &self.holdings);
-        let out = &self.options.out;
-        let (unreadable, options) = (Cell::new(0), &self.options.dumps);
         let packages = ChangePackages {
-            policy,
-            holdings,
+            policy: &self.policy,
+            holdings: &self.holdings,
             spool,
-            out,
+            out: &self.options.out,
             snapshot,
             monitor,
             now,
-            unreadable,
-            options,
+            unreadable: Cell::new(0),
+            options: &self.options.dumps,
             ends,
         };
         let every = self.options.dumps.changes_every.unwrap_or(CHANGES_EVERY);

@@ -181,7 +181,7 @@ impl WaitingPlans {
     /// If it is no URL of PostgreSQL.
     pub(crate) fn at(url: &str) -> Result<Self, PostgresError> {
         let address = Address::parse(url)?;
-        Ok(Self { link: ServerLink::with_patience(address, Duration::ZERO), has_tables: false })
+        Ok(Self { link: ServerLink::waiting_at_most(address, Duration::ZERO), has_tables: false })
     }
 
     /// Returns the names of the copies with unclaimed slices.
