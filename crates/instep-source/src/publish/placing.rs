@@ -1,6 +1,6 @@
 //! Puts the staged documents of a publication in place.
 
-use super::{context::SourceContext, foreign, needed, published};
+use super::{context::SourceContext, foreign, needed, published, publisher::Publisher};
 use crate::{
     Error, PublishMonitor, PublishPhase,
     catalogue::Snapshot,
@@ -16,6 +16,22 @@ pub(super) struct Rendered {
     pub(super) sink: FolderSink,
     /// The number of resources that are left out, wholly or in part.
     pub(super) omitted: u64,
+}
+
+impl Publisher {
+    /// Puts the staged documents in place; they are to be announced then. Those of a publication that failed before it could
+    /// announce them are announced with them, unless others have replaced them.
+    pub(super) fn place_documents(
+        &mut self,
+        rendered: &mut Rendered,
+        now: Now,
+        monitor: &dyn PublishMonitor,
+    ) -> Result<Vec<String>, Error> {
+        self.unannounced.retain(|name| rendered.next.documents.contains_key(name));
+        let documents = self.context.place_documents(rendered, now, monitor)?;
+        self.unannounced.extend_from_slice(&documents);
+        Ok(documents)
+    }
 }
 
 impl SourceContext {
@@ -38,7 +54,7 @@ impl SourceContext {
 
     /// Puts the staged documents in place. The catalogue is updated before and after, so that an interruption is
     /// detected.
-    pub(super) fn place_documents(
+    fn place_documents(
         &self,
         rendered: &mut Rendered,
         now: Now,
