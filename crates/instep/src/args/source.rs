@@ -3,7 +3,7 @@
 mod archive;
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -134,17 +134,6 @@ fn algorithm(text: &str) -> Result<Algorithm, String> {
     }
 }
 
-/// Refuses a missing folder. One that is there and cannot be looked at is reported when it is read, as a fault of the
-/// disk.
-fn refuse_no_folder(folder: &Path) -> anyhow::Result<()> {
-    let is_missing =
-        |error: io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
-    if fs::metadata(folder).map_or_else(is_missing, |found| !found.is_dir()) {
-        bail!("{} is not a folder. Give the folder whose files are the resources", folder.display());
-    }
-    Ok(())
-}
-
 /// Returns the limit of the library for a limit as both `publish` and `sync` read it.
 fn most_deletions(limit: MaxDelete) -> MaxDeletions {
     match limit {
@@ -210,7 +199,7 @@ impl SourceArgs {
         dumps: DumpPolicy,
         config: &Config,
     ) -> anyhow::Result<PublishOptions> {
-        refuse_no_folder(folder)?;
+        folders::refuse_missing(folder)?;
         let mut options = PublishOptions::new(folder, base_url);
         options.guard.allow_empty = self.allow_empty;
         options.guard.most = most_deletions(self.max_delete.unwrap_or_default());
