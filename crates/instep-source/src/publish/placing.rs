@@ -27,10 +27,9 @@ impl Publisher {
         now: Now,
         monitor: &dyn PublishMonitor,
     ) -> Result<Vec<String>, Error> {
-        self.unannounced.retain(|name| rendered.next.documents.contains_key(name));
-        let documents = self.context.place_documents(rendered, now, monitor)?;
-        self.unannounced.extend_from_slice(&documents);
-        Ok(documents)
+        let Self { context, unannounced, .. } = self;
+        unannounced.retain(|name| rendered.next.documents.contains_key(name));
+        context.place_documents(rendered, now, monitor, unannounced)
     }
 }
 
@@ -52,13 +51,14 @@ impl SourceContext {
         (!self.catalogue.is_shared()).then(|| folder.to_string_lossy().into_owned())
     }
 
-    /// Puts the staged documents in place. The catalogue is updated before and after, so that an interruption is
-    /// detected.
+    /// Puts the staged documents in place, and adds their names to `all_placed`, also if a later step fails. The catalogue is
+    /// updated before and after, so that an interruption is detected.
     fn place_documents(
         &self,
         rendered: &mut Rendered,
         now: Now,
         monitor: &dyn PublishMonitor,
+        all_placed: &mut Vec<String>,
     ) -> Result<Vec<String>, Error> {
         let Rendered { before, next, sink, .. } = rendered;
         next.placed_in = self.folder();
@@ -77,6 +77,7 @@ impl SourceContext {
         published::begin(&self.catalogue, next, outbox)?;
         self.share(sink, &expired)?;
         let placed = sink.commit(&expired)?;
+        all_placed.extend(placed.iter().map(|(name, _)| name.clone()));
         // The announcement still reads the changes that this publication adds: drop only those that were not needed
         // before.
         let needed = needed::needed_after(&before.published).unwrap_or(0);
