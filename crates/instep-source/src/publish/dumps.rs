@@ -44,6 +44,7 @@ impl SourceContext {
             holdings: self.holdings.clone(),
             sink: FolderSink::new(&self.options.out, "dumps", self.options.gzip_twins),
             due,
+            guard: self.options.guard,
         }))
     }
 
