@@ -265,7 +265,7 @@ mod tests {
         scan::{ScanOptions, scan},
     };
 
-    /// Fails as object storage may, once the documents are in place.
+    /// A step that fails once the documents are in place, as a delivery to object storage may.
     struct FailingStep;
 
     impl Announce for FailingStep {
