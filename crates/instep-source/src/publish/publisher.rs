@@ -140,7 +140,7 @@ impl Publisher {
     }
 
     /// Returns the names, below `out`, of the documents that are to be announced.
-    #[cfg(feature = "serve")]
+    #[cfg(feature = "notify")]
     pub(crate) fn unannounced(&self) -> &[String] {
         &self.unannounced
     }
