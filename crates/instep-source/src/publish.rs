@@ -146,7 +146,7 @@ impl Publisher {
     /// # Errors
     /// If the catalogue cannot be read.
     pub fn dump_job(&self) -> Result<Option<DumpJob>, Error> {
-        self.context.dump_job()
+        self.context.dump_job(&self.stop)
     }
 
     /// Puts packages in place, with the documents that lead to them.

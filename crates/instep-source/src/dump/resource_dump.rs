@@ -15,6 +15,7 @@ use crate::{
     content::Holdings,
     records::{Moment, PublishedDocument, PublishedPackage, PublishedResourceDump},
     render::{SetPolicy, SourcePolicy, part_name, resource_entry},
+    scan::ScanStop,
     sink::FolderSink,
 };
 
@@ -30,6 +31,8 @@ pub struct DumpJob {
     pub(crate) due: Vec<u8>,
     /// The resources that a dump may lack because their files are gone.
     pub(crate) guard: DeletionGuard,
+    /// The request to end before all packages are made.
+    pub(crate) stop: ScanStop,
 }
 
 /// Packages that are built and staged; [`crate::Publisher::place_dumps`] puts them in place.
@@ -92,6 +95,9 @@ impl DumpBuild<'_> {
         let (mut packages, mut done, mut bytes) = (Vec::new(), 0, 0);
         let total = self.snapshot.totals(number)?.resources;
         while resources.peek().is_some() || packages.is_empty() {
+            if self.job.stop.is_requested() {
+                return Err(Error::Stopped);
+            }
             let part = self.next_part(&mut resources)?;
             done += part.len() as u64;
             bytes += part.iter().filter_map(|resource| resource.state.length).sum::<u64>();
