@@ -2,6 +2,7 @@
 
 use std::{
     cmp::Ordering,
+    io,
     time::{Duration, Instant},
 };
 
@@ -84,6 +85,7 @@ impl<'a, 'p> Merge<'a, 'p> {
         let private_too = self.options.private_too;
         match look(root, path, private_too) {
             PathContent::Unknown => Ok(()),
+            PathContent::Unreadable(error) => self.cannot_be_had(root, path, &error.into()),
             PathContent::Nothing => self.gone_all(itself).and_then(|()| self.gone_all(below)),
             PathContent::File(stamp, sets) => {
                 self.file(root, path, stamp, sets, itself.peek().map(|(_, known)| known))?;
@@ -94,8 +96,9 @@ impl<'a, 'p> Merge<'a, 'p> {
                 let folder = [path, b"/"].concat();
                 match FolderWalk::under(root, &folder, private_too, self.monitor) {
                     Ok(walk) => self.merge(root, walk, below),
-                    // It is gone, or the next scan finds it.
-                    Err(_) => Ok(()),
+                    // It went meanwhile, which is another event.
+                    Err(error) if is_gone(&error) => Ok(()),
+                    Err(error) => self.cannot_be_had(root, path, &error),
                 }
             }
         }
@@ -200,6 +203,11 @@ impl<'a, 'p> Merge<'a, 'p> {
         }
         Ok(())
     }
+}
+
+/// Returns `true` if a folder is not there.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Returns `true` if a path is the unknown one, or lies in the unknown folder.

@@ -190,6 +190,20 @@ fn a_part_of_the_folder_is_scanned_by_itself() {
 }
 
 #[test]
+fn o651_a_changed_path_that_cannot_be_inspected_counts_as_unreadable() {
+    let folder = Folder::new();
+    folder.write("a", "a");
+    folder.scan();
+    // No file system has names of this length, so that the system refuses to inspect it.
+    let long = "n".repeat(1_000);
+    let report = folder.scan_paths(&[long.as_str()]);
+    assert_eq!((report.unreadable, report.skipped), (1, 1), "it is scanned again soon");
+    let report = folder.scan_paths(&["no/such/file"]);
+    assert_eq!((report.unreadable, report.skipped), (0, 0), "it is gone");
+    assert_eq!(folder.uris(), ["a"]);
+}
+
+#[test]
 fn a_file_that_becomes_a_folder_and_back_is_followed() {
     let folder = Folder::new();
     folder.write("a", "file");
