@@ -204,7 +204,11 @@ impl SyncRun<'_> {
         let moves = passed.is_some();
         self.tally.done += set.with(|draft| draft.repeated);
         if let Some(checkpoint) = passed {
-            result = pipeline.forget_deletions(&set).await;
+            // Checked first: a checkpoint that is recorded cannot be taken back.
+            result = self.tally.with(pipeline.done).check();
+            if result.is_ok() {
+                result = pipeline.forget_deletions(&set).await;
+            }
             if result.is_ok() {
                 result = pipeline.remember(set.id, set.records, checkpoint, settings).await;
             }
@@ -212,7 +216,6 @@ impl SyncRun<'_> {
         pipeline.close(self).await.and(result)?;
         self.settle_held_though_gone(set.id, keeps, set.refused.is_some())?;
         if moves {
-            self.tally.check()?;
             if let Some(at) = set.inventory {
                 self.copy.state_mut()?.forget_deletions(set.id, at)?;
             }
@@ -295,3 +298,6 @@ impl SyncRun<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
