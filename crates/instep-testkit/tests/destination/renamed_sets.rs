@@ -59,6 +59,30 @@ fn o416_what_no_other_set_has_stays_and_is_reported() {
     assert_eq!(copy.read("b.txt").as_deref(), Some("of b"));
 }
 
+/// Names sets of these numbers, which all have the same Resource List.
+fn name_numbered(source: &FakeSource, numbers: std::ops::Range<usize>) {
+    let names: Vec<_> = numbers.map(|number| format!("set-{number:02}.xml")).collect();
+    let list = [("resourcelist.xml", "<rs:md capability='resourcelist'/>")];
+    for set in &names {
+        source.serve(set, document(source, "capabilitylist", "", &list));
+    }
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    name(source, &names);
+}
+
+#[test]
+fn o654_a_set_beyond_those_that_a_copy_can_follow_does_not_end_the_run_once_another_one_is_renamed() {
+    let copy = Copy::of_three();
+    name_numbered(&copy.source, 0..63);
+    assert_eq!(copy.sync().exit_code(), 0);
+    name_numbered(&copy.source, 1..64);
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    let said = format!("{:?}", run.heard);
+    assert!(said.contains("set-63.xml"), "{said}");
+    assert!(said.contains("set-00.xml any more: 3 resources of it are in other sets"), "{said}");
+}
+
 #[test]
 fn o356_a_set_that_is_not_named_any_more_waits_for_nothing_that_another_one_described_since() {
     for was_released in [false, true] {
