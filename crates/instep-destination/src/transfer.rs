@@ -8,6 +8,7 @@ mod early;
 mod feed;
 pub(crate) mod fetch;
 mod fit;
+mod lacked_members;
 mod linked_versions;
 pub(crate) mod package;
 mod patches;
@@ -215,13 +216,11 @@ impl SyncRun<'_> {
         }
         pipeline.close(self).await.and(result)?;
         self.settle_held_though_gone(set.id, keeps, set.refused.is_some())?;
-        if moves {
-            if let Some(at) = set.inventory {
-                self.copy.state_mut()?.forget_deletions(set.id, at)?;
-            }
-            if let Some(time) = set.forgets_before {
-                self.copy.state_mut()?.forget_old_deletions(set.id, time)?;
-            }
+        if let Some(at) = set.inventory.filter(|_| moves) {
+            self.copy.state_mut()?.forget_deletions(set.id, at)?;
+        }
+        if let Some(time) = set.forgets_before.filter(|_| moves) {
+            self.copy.state_mut()?.forget_old_deletions(set.id, time)?;
         }
         self.reporter.report.outcome = ended.unwrap_or(Outcome::Complete);
         set.refused.map_or(Ok(()), Err)
