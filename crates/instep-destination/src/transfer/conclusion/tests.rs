@@ -1,11 +1,11 @@
-//! The end of a transfer: when the checkpoint moves.
+//! The checkpoint at the end of a transfer.
 
 use resourcesync::DateTime;
 
 use super::*;
 use crate::{
     SyncOptions, TestMonitor,
-    run::{LocalCopy, RunLimits},
+    run::{LocalCopy, RunLimits, TransferTally},
 };
 
 #[tokio::test(flavor = "multi_thread")]
