@@ -214,10 +214,11 @@ impl SyncRun<'_> {
             let read = changes.read(self, found, &mut plan, reached.clone()).await?;
             self.reporter.lost_documents(&read.lost);
             let has_gap = reach.is_some_and(|first| matches!(read.reach(first), Reach::Gap { .. }));
-            let chooses_anew = found.has_inventory() && plan.with(|draft| draft.met.record);
-            if has_gap || chooses_anew {
+            let met = plan.with(|draft| draft.met);
+            let chooses_anew = met.record && found.has_inventory();
+            if has_gap || met.lost_changes || chooses_anew {
                 // Changes left the lists while resources were fetched, or metadata records changed: the next run has to
-                // find that (O458, O657).
+                // find that (O458, O657, O658).
                 plan.records.truncate(records);
                 reached
             } else {
