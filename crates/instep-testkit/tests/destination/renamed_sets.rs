@@ -84,6 +84,23 @@ fn o654_a_set_beyond_those_that_a_copy_can_follow_does_not_end_the_run_once_anot
 }
 
 #[test]
+fn o659_a_source_may_rename_its_sets_more_often_than_a_copy_has_numbers_for_them() {
+    let copy = Copy::of_three();
+    name_numbered(&copy.source, 0..63);
+    assert!(is_complete(&copy.sync()));
+    for first in [1, 2] {
+        name_numbered(&copy.source, first..first + 63);
+        assert_eq!(copy.sync().exit_code(), 3, "the former set still has its number");
+        let run = copy.sync();
+        assert!(is_complete(&run), "{:?}", run.heard);
+    }
+    copy.source.put("a.txt", "changed");
+    copy.source.snapshot();
+    assert!(is_complete(&copy.sync()));
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
 fn o356_a_set_that_is_not_named_any_more_waits_for_nothing_that_another_one_described_since() {
     for was_released in [false, true] {
         let mut layout = Layout::new();
