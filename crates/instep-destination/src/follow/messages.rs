@@ -124,6 +124,11 @@ impl SyncRun<'_> {
             set.read_changes(document, None, since.datetime, None, 0).await?;
         }
         self.reporter.problems_of(&set);
+        if found.has_inventory() && set.with(|draft| draft.met.record) {
+            // A metadata record changed: what it describes is chosen again when the Source is read (O657).
+            return Ok(was_read);
+        }
+        self.choose_by_metadata(&set).await?;
         self.account_for(&mut set, false)?;
         self.account_for_unusable(&mut set, false)?;
         self.guard(&mut set, None)?;
