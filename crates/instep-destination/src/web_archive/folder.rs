@@ -50,8 +50,12 @@ impl ArchiveFolder {
             LockError::Held { holder } => StoreError::Locked { path: dir.clone(), owner: holder },
             error => failed("lock", io::Error::other(error)),
         })?;
-        for left in files(&dir, &format!(".warc.gz.{OPEN}")).map_err(|error| failed("read", error))? {
-            torn::mend(&left).map_err(|error| StoreError::io("mend", left.display().to_string(), error))?;
+        let left = files(&dir, &format!(".warc.gz.{OPEN}")).map_err(|error| failed("read", error))?;
+        for left in &left {
+            torn::mend(left).map_err(|error| StoreError::io("mend", left.display().to_string(), error))?;
+        }
+        if !left.is_empty() {
+            folder.sync_all().map_err(|error| failed("sync", error))?;
         }
         let files = files(&dir, ".warc.gz").map_err(|error| failed("read", error))?;
         let count = u32::try_from(files.len()).unwrap_or(u32::MAX);
@@ -80,6 +84,9 @@ impl ArchiveFolder {
             let last = self.last()?;
             is_new = last.is_none();
             self.file = Some(last.map_or_else(|| self.begin(), Ok)?);
+            // The file has its name on disk before the copy relies on its records. One that kept its former name would be
+            // taken for complete, and might end within a record.
+            File::open(&self.dir)?.sync_all()?;
         }
         let none = || io::Error::other("no file is open");
         self.file.as_mut().map(|file| (file, is_new)).ok_or_else(none)

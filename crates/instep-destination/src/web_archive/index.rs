@@ -30,6 +30,14 @@ pub(super) fn write(file: &Path, lines: &mut [CdxjLine]) -> io::Result<()> {
     fs::rename(new, index)
 }
 
+/// Removes the index of a file, if it has one.
+pub(super) fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(index_of(file)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Reads the index of a file; `None` if it has none.
 pub(super) fn read(file: &Path) -> io::Result<Option<Vec<CdxjLine>>> {
     match fs::read_to_string(index_of(file)) {

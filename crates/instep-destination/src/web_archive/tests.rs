@@ -139,6 +139,24 @@ fn a_damaged_file_is_set_aside_and_nothing_of_it_is_lost() {
 }
 
 #[test]
+fn o670_an_index_goes_with_the_file_that_it_is_of() {
+    // A file without any complete record, and one with damage: both were indexed by an earlier run.
+    for (bytes, left) in [(&b"\x1f\x8b"[..], 0), (&b"xxxx\n"[..], 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = open(folder.path());
+        fetch(&archive, "a", 200, b"one", true);
+        archive.close().unwrap();
+        let [name] = &names(folder.path(), ".warc.gz")[..] else { panic!("one file") };
+        assert_eq!(names(folder.path(), ".cdxj").len(), 1);
+        fs::remove_file(folder.path().join(name)).unwrap();
+        fs::write(folder.path().join(format!("{name}.open")), bytes).unwrap();
+        open(folder.path()).close().unwrap();
+        assert_eq!(names(folder.path(), ".damaged").len(), left);
+        assert_eq!(names(folder.path(), ".cdxj"), [""; 0], "its lines name a file that is not there");
+    }
+}
+
+#[test]
 fn a_file_that_is_full_is_followed_by_another_and_one_run_at_a_time_writes() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = ArchiveOptions::new(folder.path());

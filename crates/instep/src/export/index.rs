@@ -12,6 +12,8 @@ use instep_warc::CdxjLine;
 use rusqlite::Connection;
 use tempfile::NamedTempFile;
 
+use super::folder::sync_folder_of;
+
 /// An index while its lines are gathered. They are kept in a temporary database, because they do not come in the order
 /// of the index.
 #[derive(Debug)]
@@ -60,6 +62,7 @@ impl IndexWriter {
         let unfinished = out.into_inner().map_err(|error| error.into_error()).with_context(failed)?;
         unfinished.as_file().sync_all().with_context(failed)?;
         unfinished.persist_noclobber(file).with_context(failed)?;
+        sync_folder_of(file).with_context(failed)?;
         Ok(fs::metadata(file).with_context(failed)?.len())
     }
 }
