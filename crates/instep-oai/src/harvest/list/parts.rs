@@ -197,7 +197,10 @@ impl Harvest<'_> {
                     let taken = commit.take(format, record, at.run, self.options.full_texts)?;
                     self.report.changed += u64::from(taken != RecordEffect::Same);
                 }
-                ListVerb::Identifiers => at.has_strangers |= !commit.note(format, record, at.run)?,
+                ListVerb::Identifiers => match commit.note(format, record, at.run)? {
+                    Some(noted) => self.report.changed += u64::from(noted != RecordEffect::Same),
+                    None => at.has_strangers = true,
+                },
             }
             self.report.bytes += record.metadata.as_ref().map_or(0, |metadata| metadata.len() as u64);
         }
