@@ -21,6 +21,10 @@ use crate::{clock::now, store::StoreError};
 /// The most records of a file. The lines of its index are in memory while it is written.
 const MOST_RECORDS: usize = 100_000;
 
+/// The most records of a file that is continued by another run. Each run that continues it writes its index anew, also each
+/// round of a run that follows a Source.
+const MOST_CONTINUED: usize = 10_000;
+
 /// A folder of WARC files, each with its index, which one run at a time writes.
 pub(super) struct ArchiveFolder {
     dir: PathBuf,
@@ -92,12 +96,12 @@ impl ArchiveFolder {
         self.file.as_mut().map(|file| (file, is_new)).ok_or_else(none)
     }
 
-    /// Opens the last file again if it is not full.
+    /// Opens the last file again if it is not full, and its index not large.
     fn last(&self) -> io::Result<Option<OpenFile>> {
         let Some(path) = files(&self.dir, ".warc.gz")?.pop() else { return Ok(None) };
         let length = fs::metadata(&path)?.len();
         let Some(lines) = index::read(&path)? else { return Ok(None) };
-        if length >= self.file_bytes || lines.len() >= MOST_RECORDS {
+        if length >= self.file_bytes || lines.len() >= MOST_CONTINUED {
             return Ok(None);
         }
         fs::rename(&path, open_name(&path))?;

@@ -179,6 +179,22 @@ fn a_file_that_is_full_is_followed_by_another_and_one_run_at_a_time_writes() {
 }
 
 #[test]
+fn o679_a_file_with_a_large_index_is_followed_by_another_in_the_next_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |path: &str| {
+        let archive = open(folder.path());
+        fetch(&archive, path, 200, path.as_bytes(), true);
+        archive.close().unwrap();
+        names(folder.path(), ".cdxj")
+    };
+    let [index] = &run("a")[..] else { panic!("one index") };
+    let line = fs::read_to_string(folder.path().join(index)).unwrap();
+    fs::write(folder.path().join(index), line.repeat(9_999)).unwrap();
+    assert_eq!(run("b").len(), 1, "continued");
+    assert_eq!(run("c").len(), 2, "its index has 10,000 lines");
+}
+
+#[test]
 fn a_member_of_a_package_is_a_resource() {
     let folder = tempfile::tempdir().unwrap();
     let archive = open(folder.path());
