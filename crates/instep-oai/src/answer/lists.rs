@@ -5,8 +5,9 @@ use instep_source::{catalogue::Snapshot, serve::SourceView};
 use super::{
     about::about_containers,
     arguments::{Begin, OaiFault, RecordSelection},
-    dublin_core::dublin_core,
+    dublin_core::{dublin_core, generated_format},
     error::AnswerError,
+    format::RecordFormat,
     index::{IndexedRecord, RepositoryIndex},
     item::{self, metadata, unless_failing},
     token::ListToken,
@@ -84,8 +85,19 @@ impl Answers<'_> {
         Ok(Ok(writer))
     }
 
+    /// Returns the formats of all records: prefix, namespace, schema. Each repository has Dublin Core, also one that has no
+    /// record yet.
+    pub(super) fn all_formats(&self) -> rusqlite::Result<Vec<(String, String, String)>> {
+        let mut formats = self.index.formats(None)?;
+        if formats.is_empty() {
+            let RecordFormat { prefix, namespace, schema } = generated_format();
+            formats.push((prefix, namespace, schema));
+        }
+        Ok(formats)
+    }
+
     fn fault_of(&self, selection: &RecordSelection) -> Result<Option<OaiFault>, AnswerError> {
-        let formats = self.index.formats(None)?;
+        let formats = self.all_formats()?;
         if !formats.iter().any(|(prefix, ..)| *prefix == selection.format) {
             let message = format!("There are no records in the format {:?}", selection.format);
             return Ok(Some(OaiFault::new("cannotDisseminateFormat", message)));
