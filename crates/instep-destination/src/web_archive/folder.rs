@@ -66,9 +66,10 @@ impl ArchiveFolder {
         Ok(Self { dir, file_bytes: options.file_bytes, file: None, files: count, _lock: lock })
     }
 
-    /// Returns the newest payloads of the archive, by its indexes.
+    /// Returns the newest payloads of the archive, by its indexes and the lines of the open file.
     pub(super) fn known(&self) -> io::Result<KnownPayloads> {
         let mut known = KnownPayloads::default();
+        self.file.iter().for_each(|file| index::learn(&mut known, &file.lines));
         for file in files(&self.dir, ".warc.gz")?.iter().rev() {
             if known.is_full() {
                 break;

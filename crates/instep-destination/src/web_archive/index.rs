@@ -38,11 +38,15 @@ pub(super) fn remove(file: &Path) -> io::Result<()> {
     }
 }
 
-/// Reads the index of a file; `None` if it has none.
+/// Reads the index of a file; `None` if it has none, or one that is damaged. That one stays: what it had is unknown.
 pub(super) fn read(file: &Path) -> io::Result<Option<Vec<CdxjLine>>> {
     match fs::read_to_string(index_of(file)) {
         Ok(text) => Ok(Some(text.lines().filter_map(CdxjLine::parse).collect())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            tracing::warn!(index = %index_of(file).display(), "an index of the archive is damaged: it is no text");
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }

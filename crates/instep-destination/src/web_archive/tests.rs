@@ -195,6 +195,43 @@ fn o679_a_file_with_a_large_index_is_followed_by_another_in_the_next_run() {
 }
 
 #[test]
+fn o684_only_a_run_with_a_new_body_reads_the_indexes_of_the_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = ArchiveOptions::new(folder.path());
+    // Each run begins a file.
+    options.file_bytes = 1;
+    let run = |status: u16, body: &[u8]| {
+        let archive = Arc::new(WebArchive::open(&options).unwrap());
+        fetch(&archive, "a", status, body, true);
+        archive.close()
+    };
+    run(200, b"one").unwrap();
+    run(200, b"two").unwrap();
+    let index = folder.path().join(&names(folder.path(), ".cdxj")[0]);
+    fs::remove_file(&index).unwrap();
+    fs::create_dir(&index).unwrap();
+    run(304, b"").unwrap();
+    assert!(run(200, b"three").is_err());
+}
+
+#[test]
+fn o685_a_damaged_index_of_an_archive_stays_as_it_is_and_fails_no_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |body: &[u8]| {
+        let archive = open(folder.path());
+        fetch(&archive, "a", 200, body, true);
+        archive.close().unwrap();
+    };
+    run(b"one");
+    let index = folder.path().join(&names(folder.path(), ".cdxj")[0]);
+    fs::write(&index, b"\xff\n").unwrap();
+    run(b"two");
+    run(b"three");
+    assert_eq!(fs::read(&index).unwrap(), b"\xff\n");
+    assert_eq!(names(folder.path(), ".warc.gz").len(), 2, "the second file is continued");
+}
+
+#[test]
 fn a_member_of_a_package_is_a_resource() {
     let folder = tempfile::tempdir().unwrap();
     let archive = open(folder.path());
