@@ -146,15 +146,15 @@ async fn fetch_once(
     request: &Request,
 ) -> Result<TextAnswer, HarvestError> {
     let mut response = repository.client.send_once(request).await?;
+    let failed = |status| HttpError::Status { uri: request.uri.to_string(), status, retry_after: None };
     match response.status.as_u16() {
         304 => return Ok(TextAnswer::Current),
+        // A file that was there may be back soon, and a 404 alone deletes nothing (B5).
+        404 if request.held.is_some() => return Err(failed(response.status).into()),
         404 | 410 => return Ok(TextAnswer::Gone(format!("is not there: {}", response.status))),
         // Any other success, such as 206, does not carry the complete file.
         200 | 203 => {}
-        _ => {
-            let (uri, status) = (request.uri.to_string(), response.status);
-            return Err(HttpError::Status { uri, status, retry_after: None }.into());
-        }
+        _ => return Err(failed(response.status).into()),
     }
     let broken =
         |what: String| HttpError::Transfer { uri: request.uri.to_string(), source: Box::new(NotOai(what)) };
