@@ -149,8 +149,11 @@ async fn fetch_once(
     let failed = |status| HttpError::Status { uri: request.uri.to_string(), status, retry_after: None };
     match response.status.as_u16() {
         304 => return Ok(TextAnswer::Current),
-        // A file that was there may be back soon, and a 404 alone deletes nothing (B5).
-        404 if request.held.is_some() => return Err(failed(response.status).into()),
+        // A file that was there may be back soon, and a 404 alone deletes nothing (B5). Without validators the held bytes may
+        // be those of another URL, which the record named before.
+        404 if request.held.as_ref().is_some_and(|held| !held.is_empty()) => {
+            return Err(failed(response.status).into());
+        }
         404 | 410 => return Ok(TextAnswer::Gone(format!("is not there: {}", response.status))),
         // Any other success, such as 206, does not carry the complete file.
         200 | 203 => {}
