@@ -107,6 +107,21 @@ fn a_record_with_an_old_datestamp_is_found_by_the_comparison() {
 }
 
 #[test]
+fn o688_a_record_that_changes_during_a_comparison_comes_with_the_next_list_and_not_with_all_others() {
+    let mut bench = Bench::new(FakeRepository::with_records(12));
+    bench.fake.edit(|layout| layout.deleted_record = "no".to_owned());
+    bench.publish();
+    bench.options.inventory_every = std::time::Duration::ZERO;
+    let changed = Replace("2026-01-01T00:00:03Z".to_owned(), "2026-02-01T00:00:30Z".to_owned());
+    bench.fake.fail("verb=ListIdentifiers&metadataPrefix", [changed]);
+    bench.requests();
+    assert!(bench.publish().is_nothing_new());
+    let requests = bench.requests();
+    assert!(requests.iter().any(|request| request.starts_with("verb=ListIdentifiers")), "{requests:?}");
+    assert!(!requests.contains(&"verb=ListRecords&metadataPrefix=oai_dc".to_owned()), "{requests:?}");
+}
+
+#[test]
 fn formats_about_and_sets_become_links_between_resources() {
     let layout = RepositoryLayout {
         formats: vec!["oai_dc".to_owned(), "mods".to_owned()],
