@@ -104,7 +104,7 @@ impl Fleet {
         for source in record.sources()? {
             source.definition.expect_shared(&options)?;
         }
-        let lease = WorkerLease::new(&options, record.is_shared())?;
+        let lease = WorkerLease::new(&options, &record)?;
         let mut state = FleetState::new(options, lease.gate().clone(), lease.seats().cloned())?;
         state.load(record.read_again()?);
         Ok(Self(Arc::new(SharedFleet {

@@ -17,6 +17,7 @@ mod seats;
 #[cfg(feature = "postgres")]
 mod server;
 mod surveys;
+mod waits;
 mod workers;
 
 use std::path::PathBuf;
@@ -32,6 +33,7 @@ use engine::{Field, FieldFault, FieldRow, RecordEngine, WrittenByOthers};
 pub use journal::{AuditLine, LookSample};
 pub use operations::SourceOperation;
 pub(crate) use seats::SeenLanes;
+pub(crate) use waits::RecordWaits;
 pub use workers::FleetWorker;
 pub(crate) use workers::{Claim, LookEnding};
 
