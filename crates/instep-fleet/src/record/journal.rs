@@ -224,16 +224,18 @@ impl FleetRecord {
         statements.execute(sql, &fields).map(drop)
     }
 
-    /// Returns the alerts that are not sent yet and that no other worker sends, each with its number, and the number of the
-    /// last one. From now on they are this worker's. A worker that was removed takes none: nobody would free them.
+    /// Returns the alerts up to a time that are not sent yet and that no other worker sends, each with its number, and the
+    /// number of the last one. From now on they are this worker's. A worker that was removed takes none: nobody would free
+    /// them.
     pub(crate) fn take_alerts(
         &self,
         worker: WorkerId,
+        until: i64,
         most: usize,
     ) -> Result<(i64, Vec<(i64, Alert)>), FleetError> {
-        let sql = "UPDATE alert SET worker = $1 WHERE worker IS NULL
+        let sql = "UPDATE alert SET worker = $1 WHERE worker IS NULL AND at <= $2
              AND EXISTS (SELECT 1 FROM worker WHERE id = $1 {kept})";
-        self.engine.execute(sql, &[worker.into()])?;
+        self.engine.execute(sql, &[worker.into(), until.into()])?;
         let sql = "SELECT id, at, source, url, kind, text FROM alert WHERE worker = $1 ORDER BY id LIMIT $2";
         let read = |row: &FieldRow| {
             let kinds =

@@ -68,7 +68,7 @@ fn a_record_of_version_1_is_read() {
     assert_eq!(record.actions(i64::MAX, 1).unwrap()[0].who, "ada");
     let worker = FleetWorker { id: 1, name: "w".to_owned(), url: None, began: 1, running: 0, beat: 0 };
     record.register(&worker).unwrap();
-    let (last, alerts) = record.take_alerts(1, 9).unwrap();
+    let (last, alerts) = record.take_alerts(1, i64::MAX, 9).unwrap();
     assert_eq!((last, alerts[0].1.kind), (1, crate::AlertKind::Quarantined));
     assert_eq!(record.survey(&name("letters")).unwrap(), None);
     let added = SourceDefinition::new(name("a"), "https://a.example/");
