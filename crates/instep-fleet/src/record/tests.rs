@@ -1,6 +1,7 @@
 //! Files of each version of the record.
 
 mod counting;
+mod repeating;
 #[cfg(feature = "postgres")]
 mod upgrade;
 
