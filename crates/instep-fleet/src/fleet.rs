@@ -244,7 +244,7 @@ impl Fleet {
         let change = move |record: &mut FleetRecord| {
             check(&checked, &configured)?;
             configure(record, &configured)?;
-            record.sources()
+            record.sources_after_change()
         };
         let reload = move |state: &mut FleetState, sources| {
             state.reload(options, client);

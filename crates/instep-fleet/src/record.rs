@@ -189,6 +189,15 @@ impl FleetRecord {
         self.all(&format!("SELECT {} FROM source ORDER BY name", rows::COLUMNS), &[], |row| self.read(row))
     }
 
+    /// Returns all Sources after a change of this process. If they cannot be read, [`Self::read_again`] returns them later.
+    pub(crate) fn sources_after_change(&mut self) -> Result<Vec<FleetSource>, FleetError> {
+        let sources = self.sources();
+        if sources.is_err() {
+            self.engine.forget_read();
+        }
+        sources
+    }
+
     /// Returns one Source.
     ///
     /// # Errors

@@ -50,7 +50,7 @@ impl Fleet {
     ) -> Result<(), FleetError> {
         let change = move |record: &mut FleetRecord| {
             change(record)?;
-            record.sources()
+            record.sources_after_change()
         };
         let fleet = self.clone();
         let apply = move |state: &mut FleetState, sources| {

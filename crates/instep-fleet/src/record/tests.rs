@@ -117,6 +117,33 @@ fn the_looks_of_a_page_are_read_by_their_key_and_no_others() {
 }
 
 #[test]
+fn o721_a_change_of_a_command_that_could_not_be_read_is_read_the_next_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut record = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap();
+    let definition = SourceDefinition::new(name("a"), "https://a.example/");
+    record.add(std::slice::from_ref(&definition), 0).unwrap();
+    assert!(record.read_again().unwrap().are_all);
+    let beside = Connection::open(dir.path().join(".instep/fleet.sqlite")).unwrap();
+    beside.execute("UPDATE source SET paused = 1, definition = '{'", []).unwrap();
+    record.read_again().unwrap_err();
+    // Over the same connection, which does not see its own changes as those of others.
+    let define = |record: &FleetRecord, json: &str| {
+        record.engine.execute("UPDATE source SET definition = $1", &[json.into()]).unwrap();
+    };
+    let whole = rows::json(&definition).unwrap();
+    define(&record, &whole);
+    let read = record.read_again().unwrap();
+    assert!(read.sources.iter().any(|source| source.standing.paused), "{read:?}");
+    assert!(record.read_again().unwrap().sources.is_empty());
+    // A change of its own.
+    record.operate(SourceOperation::Resume, &[name("a")], ("ada", 1)).unwrap();
+    define(&record, "{");
+    record.sources_after_change().unwrap_err();
+    define(&record, &whole);
+    assert!(record.read_again().unwrap().are_all);
+}
+
+#[test]
 fn o272_a_file_in_the_place_of_a_fleet_is_named_as_what_it_is() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
