@@ -47,6 +47,11 @@ impl SeatRequests {
         &self.seats
     }
 
+    /// Waits no longer for the server of the record, because the process is to end.
+    pub(super) fn end_waits(&self) {
+        self.record.end_waits();
+    }
+
     /// Begins to ask as a worker that has no seat.
     pub(super) fn begin(&self, me: WorkerId) {
         self.lanes(|lanes| {

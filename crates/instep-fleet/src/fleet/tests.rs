@@ -14,6 +14,8 @@ use crate::{
 
 mod changing;
 mod places;
+#[cfg(feature = "postgres")]
+mod shared;
 
 /// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
