@@ -126,8 +126,6 @@ impl OpenPackage {
         if manifest.header.form == Form::Index {
             manifest = nested::joined(&mut zip, &manifest, &uri, &packages.documents)?;
         }
-        // It has no answer of its own, and this machine's clock may be behind that of its Source (O771).
-        manifest.date = Some(packages.documents.clocks().present());
         let (store, verify) = (Arc::clone(packages.fetcher.store()), packages.fetcher.verify());
         let packed = packed_at(&manifest);
         Ok(Self { manifest, zip, store, verify, packed })
