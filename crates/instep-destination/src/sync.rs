@@ -188,9 +188,11 @@ impl SyncRun<'_> {
 
     /// Leaves the coverage unknown after the clock of the Source went back, unless an inventory of a later time was read:
     /// a held resource with an earlier time may be older or newer than it (O54). An inventory whose time the clock has
-    /// not reached again was made before the clock went back.
+    /// not reached again was made before the clock went back. If a held resource seems to be later than the inventory, the
+    /// copy had reached a later time than it knows, by changes without times (O772).
     fn settle_clock_step(&mut self, set: &mut SetRun, behind: DateTime, is_now: bool) -> Result<(), Error> {
-        let later = set.inventory.filter(|at| behind.end() <= at.instant());
+        let is_later = |at: &DateTime| behind.end() <= at.instant();
+        let later = set.inventory.filter(is_later).filter(|_| !set.with(|draft| draft.inventory.meets_later));
         if is_now || later.is_none() {
             set.coverage = Some(Coverage::Unknown);
         }

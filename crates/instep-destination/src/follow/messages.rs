@@ -162,7 +162,7 @@ impl SyncRun<'_> {
             let readable = document.and_then(|document| Some((document, entries(body, set)?)));
             let reached = checkpoint.datetime.as_ref();
             let standing = readable.as_ref().map_or(Standing::Unclear, |(document, entries)| {
-                standing(&document.header, entries, set, reached, &latest_time(None))
+                standing(&document.header, entries, set, reached, &latest_time(document.date))
             });
             match standing {
                 Standing::Known => continue,
