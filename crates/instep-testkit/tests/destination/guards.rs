@@ -173,6 +173,21 @@ fn d39_a_part_that_is_younger_than_the_index_says_is_of_another_state() {
 }
 
 #[test]
+fn o732_a_part_that_a_cache_has_from_before_its_index_deletes_nothing() {
+    let copy = in_parts();
+    copy.source.rewrite("resourcelist.xml", |text| {
+        text.replace("</loc>", "</loc><rs:md at=\"2026-01-02T00:00:00Z\"/>")
+    });
+    copy.source.fail_always(PART, Fault::Header("Date", "Thu, 01 Jan 2026 00:00:30 GMT".to_owned()));
+    let delete = |options: &mut instep_destination::SyncOptions| options.delete = true;
+    let run = copy.sync_with(delete);
+    assert_eq!((run.exit_code(), run.report().deleted), (3, 0), "{:?}", run.heard.problems);
+    copy.source.heal();
+    let run = copy.sync_with(delete);
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard.problems);
+}
+
+#[test]
 fn d39_a_resource_that_moves_between_parts_while_they_are_read_is_not_lost() {
     let copy = in_parts();
     copy.source.fail(PART, [Fault::Hold]);

@@ -50,12 +50,16 @@ impl Inventory {
         }
         let mut opened = pin!(opened_ahead(run.network.documents.clone(), members, index.origin()));
         while let Some((uri, document)) = opened.next().await {
-            let read = match document {
+            let current = document.map_err(Error::from).and_then(|document| {
+                generation.refuse_former(index, &uri, &document)?;
+                Ok(document)
+            });
+            let read = match current {
                 Ok(document) => {
                     let member = (&uri, &document);
                     self.read_member(run, set, member, (&generation, &mut *digest), &mut times).await
                 }
-                Err(error) => Err(error.into()),
+                Err(error) => Err(error),
             };
             match read {
                 Ok(()) => is_any_read = true,

@@ -12,7 +12,7 @@ use rusqlite::{Connection, params};
 
 use super::{
     Manifest,
-    line::{Listed, ManifestLine},
+    line::{Listed, ManifestLine, read_json},
     names::{misspelt, misspelt_in},
 };
 use crate::{Error, PublishMonitor, PublishProblem};
@@ -100,7 +100,7 @@ impl<'a> Listing<'a> {
             for (number, line) in (1..).zip(input.split(b'\n')) {
                 let line = line.map_err(Error::read(path))?;
                 if !line.trim_ascii().is_empty() {
-                    let read = serde_json::from_slice(&line).map_err(|error| error.to_string());
+                    let read = read_json(&line);
                     self.warn_of_names(number, misspelt_in(&line), monitor);
                     self.take(number, read, monitor)?;
                 }
