@@ -46,7 +46,8 @@ impl<'a> Reporter<'a> {
     pub(crate) fn new(monitor: &'a dyn Monitor, url: &'a str, client: Client) -> Self {
         Self {
             monitor,
-            report: SyncReport::new(Strategy::Nothing, "nothing is new"),
+            // Each set that is compared replaces this reason.
+            report: SyncReport::new(Strategy::Nothing, "nothing was compared"),
             url,
             client,
             problems: BTreeMap::new(),

@@ -69,8 +69,19 @@ pub(super) fn observe<'a>(
     report_skips(&skips, monitor);
     refuse_unreadable(&skips, done.unreadable, options)?;
     withheld.append(vanished.into_inner().unwrap_or_else(PoisonError::into_inner))?;
-    withheld.check(catalogue, holdings, options)?;
+    let refused = match withheld.check(catalogue, holdings, options) {
+        // A preview shows these deletions too, so that the operator can judge them.
+        Err(refused @ (Error::DeletionsRefused { .. } | Error::SetMoved { .. }))
+            if options.found.is_some() =>
+        {
+            Some(refused)
+        }
+        checked => checked.map(|()| None)?,
+    };
     done.recorded.add(&withheld.record(catalogue, holdings, record)?);
+    if let Some(refused) = refused {
+        return Err(refused);
+    }
     if let Some(spool) = hashing.spool.filter(|_| done.kept + kept > 0) {
         spool.trim().map_err(Error::write(spool.folder()))?;
     }
