@@ -7,7 +7,7 @@ use std::{
 
 use flate2::write::MultiGzDecoder;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use instep_net::{HttpError, Origin, Request, Validators};
+use instep_net::{Body, HttpError, Origin, Request, Validators};
 use instep_store::Shortage;
 use resourcesync::Uri;
 use ring::digest::{Context, SHA256};
@@ -159,8 +159,6 @@ async fn fetch_once(
         200 | 203 => {}
         _ => return Err(failed(response.status).into()),
     }
-    let broken =
-        |what: String| HttpError::Transfer { uri: request.uri.to_string(), source: Box::new(NotOai(what)) };
     let media_type = response.header(http::header::CONTENT_TYPE).map(str::to_owned);
     if media_type
         .as_deref()
@@ -168,7 +166,7 @@ async fn fetch_once(
     {
         // A page in the place of a full text that was there is about maintenance or a login, and passes.
         return match request.held {
-            Some(_) => Err(broken("a web page, not the full text that was there".to_owned()).into()),
+            Some(_) => Err(broken(request, "a web page, not the full text that was there".to_owned()).into()),
             None => Ok(TextAnswer::Gone("is a web page, not a full text".to_owned())),
         };
     }
@@ -176,24 +174,12 @@ async fn fetch_once(
     let modified = response.header(http::header::LAST_MODIFIED).map(str::to_owned);
     let coding = response.coding();
     if let Some(coding) = coding.as_deref().filter(|coding| !GZIP.contains(coding)) {
-        return Err(broken(format!(
-            "it arrives in the content coding {coding:?}, although none was accepted"
-        ))
-        .into());
+        let what = format!("it arrives in the content coding {coding:?}, although none was accepted");
+        return Err(broken(request, what).into());
     }
     let (staged, file) = folder.create()?;
-    let mut writer = TextWriter::new(file, coding.is_some(), None);
-    let written = loop {
-        match response.body.chunk().await {
-            Ok(Some(chunk)) => match writer.write_all(&chunk) {
-                Ok(()) => {}
-                Err(error) => break Err(writing_failed(error, &broken)),
-            },
-            Ok(None) => break writer.finish().map_err(|error| writing_failed(error, &broken)),
-            Err(error) => break Err(error.into()),
-        }
-    };
-    match written {
+    let writer = TextWriter::new(file, coding.is_some(), None);
+    match write_body(request, &mut response.body, writer).await {
         Ok(HashedText { digest, length, .. }) => {
             let digest = digest.finish().as_ref().to_vec();
             Ok(TextAnswer::New(FetchedText { staged, length, digest, media_type, etag, modified }))
@@ -206,6 +192,24 @@ async fn fetch_once(
             }
         }
     }
+}
+
+/// Writes the body of an answer to a file.
+async fn write_body(
+    request: &Request,
+    body: &mut Body,
+    mut writer: TextWriter,
+) -> Result<HashedText, HarvestError> {
+    let failed = |error| writing_failed(request, error);
+    while let Some(chunk) = body.chunk().await? {
+        writer.write_all(&chunk).map_err(failed)?;
+    }
+    writer.finish().map_err(failed)
+}
+
+/// Returns the error of an answer that is not the full text.
+fn broken(request: &Request, what: String) -> HttpError {
+    HttpError::Transfer { uri: request.uri.to_string(), source: Box::new(NotOai(what)) }
 }
 
 /// Returns `true` if writing failed because the disk has no room.
@@ -221,10 +225,10 @@ fn has_no_room(written: io::Result<()>) -> Result<bool, HarvestError> {
 }
 
 /// Returns the error of bytes that cannot be written: those that cannot be decompressed are the server's fault.
-fn writing_failed(error: io::Error, broken: &dyn Fn(String) -> HttpError) -> HarvestError {
+fn writing_failed(request: &Request, error: io::Error) -> HarvestError {
     match error.kind() {
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-            broken(format!("it cannot be decompressed: {error}")).into()
+            broken(request, format!("it cannot be decompressed: {error}")).into()
         }
         _ => error.into(),
     }
