@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::sources::{code_of, files};
+use crate::sources::{code_of, files, without_tests};
 
 /// Names that several types share, as ARCHITECTURE argues; one a line.
 const SHARED: &str = include_str!("names.txt");
@@ -19,7 +19,7 @@ fn types() -> BTreeMap<String, Vec<String>> {
         if !file.contains("/src/") || file.contains("/tests") || is_stand_in(&file) {
             continue;
         }
-        let text = text.split("\n#[cfg(test)]\n").next().unwrap_or_default();
+        let text = without_tests(&text);
         for line in code_of(text).lines() {
             let line = line
                 .strip_prefix("pub")

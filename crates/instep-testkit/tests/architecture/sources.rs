@@ -36,9 +36,15 @@ pub(crate) fn files(folders: &[&str], ends: &[&str]) -> Vec<(String, String)> {
 pub(crate) fn sources() -> Vec<(String, String)> {
     let files = files(&["crates"], &["rs"]).into_iter().map(|(name, text)| {
         let name = name.strip_prefix("crates/").unwrap_or(&name).to_owned();
-        (name, text.split("\n#[cfg(test)]\n").next().unwrap_or_default().to_owned())
+        (name, without_tests(&text).to_owned())
     });
     files.filter(|(name, _)| name.contains("/src/") && !name.contains("/tests")).collect()
+}
+
+/// Returns the text of a file up to its tests.
+pub(crate) fn without_tests(text: &str) -> &str {
+    let begins = ["\n#[cfg(test)]\n", "\n#[cfg(all(test,"].iter().filter_map(|begin| text.find(begin)).min();
+    &text[..begins.unwrap_or(text.len())]
 }
 
 /// Returns a text of Rust without its comments, strings and characters, which become blanks; lines stay where they are.
