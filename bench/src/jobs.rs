@@ -72,6 +72,11 @@ pub const ALL: &[BenchJob] = &[
         run: cluster::cluster,
     },
     BenchJob {
+        name: "kills",
+        about: "one Source copied by three workers for --minutes, each 10 s one killed or the database stopped",
+        run: cluster::kills,
+    },
+    BenchJob {
         name: "search",
         about: "the search of the pages over --resources resources",
         run: search::search,

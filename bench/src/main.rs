@@ -83,7 +83,7 @@ pub struct Options {
     /// Resources of `profiles`, of all that the Sources have: 1 is 2.4 and 3.77 million
     #[arg(long, default_value_t = 0.01)]
     scale: f64,
-    /// Minutes that `endure` and `profiles` follow
+    /// Minutes that `endure` and `profiles` follow, and that `kills` copies
     #[arg(long, default_value_t = 1)]
     minutes: u64,
     /// Record the figures of `instructions` in place of those before, for this reason

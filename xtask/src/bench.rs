@@ -19,7 +19,7 @@ pub fn run(arguments: &[&str]) -> Result<()> {
     }
     peers::install(peers::FOR_BENCH);
     peers::install_python();
-    if arguments.is_empty() || arguments.contains(&"cluster") {
+    if arguments.is_empty() || ["cluster", "kills"].iter().any(|job| arguments.contains(job)) {
         peers::install_from_crates(PeerBuild::Optimized);
     }
     checked(&mut cargo(&["build", "--profile", "dist", "-p", "instep", "-p", "instep-bench"]))?;

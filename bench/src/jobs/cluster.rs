@@ -1,6 +1,7 @@
 //! The job `cluster`: one worker and several over the same engines, and a fleet of very many Sources.
 
 mod fleet;
+mod kills;
 mod processes;
 
 use std::{thread, time::Duration};
@@ -9,7 +10,8 @@ use anyhow::Result;
 
 use super::push::quantile;
 use crate::{Options, measure::BenchReport, results::MeasuredMachine};
-use fleet::{BenchFleet, BenchWorker, FleetWork, name};
+use fleet::{BenchFleet, BenchWorker, FleetWork, NEAR, name};
+pub use kills::kills;
 
 /// The time for workers to finish the work after the last look.
 const SETTLING: Duration = Duration::from_secs(5);
@@ -26,7 +28,7 @@ pub fn cluster(options: &Options, report: &mut BenchReport) -> Result<()> {
     let is_quiet = machine.load < machine.cores as f64 / 2.0;
     let mut rates = Vec::new();
     for workers in [1, options.workers] {
-        let fleet = BenchFleet::new(options.large_sources)?;
+        let fleet = BenchFleet::new(options.large_sources, NEAR)?;
         let (work, _workers) = fleet.work(workers, options)?;
         let (rate, engine) =
             row(report, &format!("large Sources, workers: {workers}"), options.large_sources, work);
@@ -42,7 +44,7 @@ pub fn cluster(options: &Options, report: &mut BenchReport) -> Result<()> {
     );
     report.conclude(what, ratio >= least);
 
-    let fleet = BenchFleet::new(options.small_sources)?;
+    let fleet = BenchFleet::new(options.small_sources, NEAR)?;
     let (work, workers) = fleet.work(options.workers, options)?;
     let (_, engine) =
         row(report, &format!("small Sources, workers: {}", options.workers), options.small_sources, work);

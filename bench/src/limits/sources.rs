@@ -5,7 +5,10 @@ use std::{
     fmt::Write as _,
     io::{BufReader, Write as _},
     net::{Ipv4Addr, TcpListener, TcpStream},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     thread,
     time::Duration,
 };
@@ -17,8 +20,35 @@ use super::read_target;
 
 const AT: &str = "2026-01-01T00:00:00Z";
 
+/// Answers with the number of requests for resources, and the most of them at the same time.
+pub const COUNTED: &str = "/counted";
+
 /// The time after which a connection without a request is closed: most of the Sources are requested only once.
 const IDLE: Duration = Duration::from_secs(2);
+
+/// Requests for resources.
+#[derive(Debug, Default)]
+struct CountedRequests {
+    all: AtomicU64,
+    running: AtomicU64,
+    /// The most at the same time.
+    most: AtomicU64,
+}
+
+impl CountedRequests {
+    fn begin(&self) {
+        self.all.fetch_add(1, Relaxed);
+        self.most.fetch_max(self.running.fetch_add(1, Relaxed) + 1, Relaxed);
+    }
+
+    fn end(&self) {
+        self.running.fetch_sub(1, Relaxed);
+    }
+
+    fn text(&self) -> String {
+        format!("{} {}\n", self.all.load(Relaxed), self.most.load(Relaxed))
+    }
+}
 
 /// Returns the address of a Source: any of 127.0.0.0/8 is this machine.
 pub fn address(number: usize) -> Ipv4Addr {
@@ -31,12 +61,12 @@ pub fn serve(port: &str, resources: &str, milliseconds: &str) -> Result<u64> {
     let port: u16 = port.parse()?;
     let (resources, delay) = (resources.parse::<usize>()?, Duration::from_millis(milliseconds.parse()?));
     let entries = (0..resources).map(entry).collect::<Result<Vec<_>>>()?;
-    let entries = Arc::new(entries);
+    let (entries, counted) = (Arc::new(entries), Arc::new(CountedRequests::default()));
     let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port))?;
     for stream in listener.incoming().flatten() {
-        let entries = Arc::clone(&entries);
+        let (entries, counted) = (Arc::clone(&entries), Arc::clone(&counted));
         // Disconnected clients are ignored.
-        thread::spawn(move || drop(converse(&stream, port, &entries, delay)));
+        thread::spawn(move || drop(converse(&stream, port, &entries, &counted, delay)));
     }
     Ok(0)
 }
@@ -57,14 +87,31 @@ fn entry(number: usize) -> Result<String> {
     ))
 }
 
-fn converse(stream: &TcpStream, port: u16, entries: &[String], delay: Duration) -> Result<()> {
+fn converse(
+    stream: &TcpStream,
+    port: u16,
+    entries: &[String],
+    counted: &CountedRequests,
+    delay: Duration,
+) -> Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(IDLE))?;
     let base = format!("http://{}:{port}/", stream.local_addr()?.ip());
     let (mut lines, mut stream) = (BufReader::new(stream), stream);
     while let Some(target) = read_target(&mut lines)? {
+        let is_counted = target.starts_with("/r/");
+        if is_counted {
+            counted.begin();
+        }
         thread::sleep(delay);
-        let (status, kind, body) = answer(&target, &base, entries);
+        let (status, kind, body) = match target.as_str() {
+            COUNTED => ("200 OK", "text/plain", counted.text()),
+            target => answer(target, &base, entries),
+        };
+        // Before the answer: a client that has it may send the next request at once.
+        if is_counted {
+            counted.end();
+        }
         let length = body.len();
         let head = format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n");
         stream.write_all(&[head.as_bytes(), body.as_bytes()].concat())?;

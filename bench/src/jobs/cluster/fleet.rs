@@ -5,7 +5,7 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
     process::{Child, Command, Stdio},
-    sync::mpsc::{Receiver, channel},
+    sync::mpsc::{Receiver, Sender, channel},
     thread,
     time::{Duration, Instant},
 };
@@ -21,8 +21,8 @@ use crate::{
     programs::{self, instep},
 };
 
-/// The round trip to each Source.
-const MILLISECONDS: u32 = 20;
+/// The round trip to each Source, in milliseconds.
+pub const NEAR: u32 = 20;
 
 /// Parallel looks of each worker: more would need more connections than the database allows.
 const RUNS: usize = 12;
@@ -35,6 +35,8 @@ pub struct BenchFleet {
     pub database: PostgresServer,
     bucket: S3Server,
     _sources: Server,
+    /// The port of the Sources.
+    pub port: u16,
     number: usize,
 }
 
@@ -53,8 +55,8 @@ pub struct FleetWork {
 }
 
 impl BenchFleet {
-    /// Adds Sources to a new fleet, all of them due.
-    pub fn new((number, resources): (usize, usize)) -> Result<Self> {
+    /// Adds Sources to a new fleet, all of them due, with a round trip of so many milliseconds to each.
+    pub fn new((number, resources): (usize, usize), milliseconds: u32) -> Result<Self> {
         let database = PostgresServer::start().context("PostgreSQL is missing")?;
         let bucket = programs::object_storage()?;
         let port = free_port()?;
@@ -64,18 +66,14 @@ impl BenchFleet {
             "sources",
             &port.to_string(),
             &resources.to_string(),
-            &MILLISECONDS.to_string(),
+            &milliseconds.to_string(),
         ]);
         let sources = Server::start(&mut serve, port)?;
-        let fleet = Self { database, bucket, _sources: sources, number };
+        let fleet = Self { database, bucket, _sources: sources, port, number };
         let list = data::scratch()?.join("sources.csv");
         let mut lines = "name,url\n".to_owned();
         for source in 0..number {
-            lines.push_str(&format!(
-                "{},http://{}:{port}/capabilitylist.xml\n",
-                name(source),
-                address(source)
-            ));
+            lines.push_str(&format!("{},{}\n", name(source), url(source, port)));
         }
         fs::write(&list, lines)?;
         let mut import = instep(&["source", "import", &list.display().to_string(), "-q"]);
@@ -92,11 +90,7 @@ impl BenchFleet {
         let (began, (sender, ended)) = (Instant::now(), channel());
         let mut started = Vec::new();
         for worker in 0..workers {
-            let (child, lines) = self.start(worker, options)?;
-            let sender = sender.clone();
-            // Read to the end, or the worker would wait for a reader.
-            thread::spawn(move || lines.for_each(|line| drop(sender.send((worker, line)))));
-            started.push(BenchWorker { child, port: 0 });
+            started.push(self.worker(worker, options, &sender)?);
         }
         self.wait(&mut started, &ended)?;
         let seconds = began.elapsed().as_secs_f64();
@@ -104,21 +98,38 @@ impl BenchFleet {
         Ok((FleetWork { seconds, engine }, started))
     }
 
-    fn start(
+    /// Starts a worker, whose lines arrive with its number.
+    pub fn worker(
         &self,
         worker: usize,
         options: &Options,
-    ) -> Result<(Child, impl Iterator<Item = String> + Send + use<>)> {
+        sender: &Sender<(usize, String)>,
+    ) -> Result<BenchWorker> {
         let folder = data::folder("workers")?.join(worker.to_string());
-        let store = format!("s3://{}/fleet", S3Server::BUCKET);
         let mut command =
-            instep(&["run", "--json", "--listen", "127.0.0.1:0", "--state", &self.database.url()]);
-        command.args(["--store", &store, "--fleet", &folder.display().to_string()]);
+            self.command(&["run", "--json", "--listen", "127.0.0.1:0", "--state", &self.database.url()]);
+        command.args(["--store", &store(), "--fleet", &folder.display().to_string()]);
         command.args(["--runs", &RUNS.to_string(), "--transfers", &options.transfers.to_string()]);
-        self.bucket.configure(&mut command);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let output = child.stdout.take().context("no output")?;
-        Ok((child, BufReader::new(output).lines().map_while(Result::ok)))
+        let sender = sender.clone();
+        // Read to the end, or the worker would wait for a reader.
+        let lines = BufReader::new(output).lines().map_while(Result::ok);
+        thread::spawn(move || lines.for_each(|line| drop(sender.send((worker, line)))));
+        Ok(BenchWorker { child, port: 0 })
+    }
+
+    /// Returns a command that reaches the object storage.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = instep(arguments);
+        self.bucket.configure(&mut command);
+        command
+    }
+
+    /// Returns the places of the state and of the bytes of a copy.
+    pub fn places(&self, source: usize) -> [String; 2] {
+        let name = name(source);
+        [format!("{}?copy={name}", self.database.url()), format!("{}/{name}", store())]
     }
 
     /// Waits until each Source is in step, and takes the ports of the dashboards.
@@ -164,16 +175,7 @@ impl BenchWorker {
     /// Fetches a page of its dashboard, and returns the milliseconds that it took.
     pub fn page(&self, target: &str) -> Result<f64> {
         let began = Instant::now();
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-        let head = format!("GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n", self.port);
-        stream.write_all(format!("{head}Accept: text/html\r\nConnection: close\r\n\r\n").as_bytes())?;
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer)?;
-        ensure!(
-            answer.starts_with(b"HTTP/1.1 200 "),
-            "{target}: {}",
-            String::from_utf8_lossy(&answer[..answer.len().min(80)])
-        );
+        get(self.port, target)?;
         Ok(began.elapsed().as_secs_f64() * 1e3)
     }
 }
@@ -183,6 +185,28 @@ impl Drop for BenchWorker {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Returns the answer of a server on this machine.
+pub fn get(port: u16, target: &str) -> Result<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+    let head = format!("GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n");
+    stream.write_all(format!("{head}Accept: text/html\r\nConnection: close\r\n\r\n").as_bytes())?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer)?;
+    let answer = String::from_utf8_lossy(&answer);
+    ensure!(answer.starts_with("HTTP/1.1 200 "), "{target}: {:.80}", answer);
+    Ok(answer.into_owned())
+}
+
+/// Returns the place of the bytes of the fleet.
+fn store() -> String {
+    format!("s3://{}/fleet", S3Server::BUCKET)
+}
+
+/// Returns the URL of a Source.
+pub fn url(source: usize, port: u16) -> String {
+    format!("http://{}:{port}/capabilitylist.xml", address(source))
 }
 
 /// Returns the name of a Source.
