@@ -244,6 +244,22 @@ mod tests {
     }
 
     #[test]
+    fn o757_a_run_that_waits_shows_no_transfer_and_the_wait_is_no_part_of_the_next_round() {
+        let start = Instant::now();
+        let (mut tally, mut display) = (ProgressTally::new(start), Display::default());
+        tally.transfers.push(("http://example.org/list.xml".into(), 0, None));
+        tally.end_round(start);
+        tally.add(&Event::Phase(Phase::Waiting));
+        assert_eq!(display.line(&mut tally, start + Duration::from_secs(30)), "waiting, 30.0 s");
+        let begun = start + Duration::from_secs(300);
+        tally.end_wait(begun);
+        tally.add(&Event::Phase(Phase::Discovering));
+        assert_eq!(display.line(&mut tally, begun + Duration::from_secs(1)), "discovering, 1.0 s");
+        let round = tally.end_round(begun + Duration::from_secs(2));
+        assert_eq!(round.fields(0)["seconds"], 2.0);
+    }
+
+    #[test]
     fn finding_d6_a_run_that_waits_shows_no_totals_of_its_documents() {
         let start = Instant::now();
         let (mut tally, mut display) = (ProgressTally::new(start), Display::default());
