@@ -34,6 +34,17 @@ pub(crate) fn pause(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Reads bytes per second. A small number needs its unit: in rsync and rclone one without a unit means KiB, and a run
+/// with as few bytes would hardly end.
+pub(crate) fn bandwidth(text: &str) -> Result<u64, String> {
+    let limit = size(text)?;
+    let has_unit = text.ends_with(|character: char| character.is_ascii_alphabetic());
+    if !has_unit && (1..64 << 10).contains(&limit) {
+        return Err(format!("write its unit: {text}KiB, or {text}B for {text} bytes per second"));
+    }
+    Ok(limit)
+}
+
 /// Reads a number of bytes: `512`, `64KiB`, `10MiB`, `1GB`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is not a size; write 512, 64KiB, 10MiB or 1GB");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{duration, percent, rate, size, url};
+use super::{bandwidth, duration, percent, rate, size, url};
 
 #[test]
 fn values_are_read_as_people_write_them() {
@@ -31,6 +31,15 @@ fn o69_a_rate_is_finite_and_at_least_one_a_day() {
     for text in ["inf", "NaN", "1e-300/s", "0.01/h", "0", "-1/s"] {
         assert!(rate(text).is_err(), "{text}");
     }
+}
+
+#[test]
+fn o758_a_small_limit_of_bandwidth_needs_its_unit() {
+    for (text, limit) in [("0", 0), ("500KiB", 500 << 10), ("500B", 500), ("5000000", 5_000_000)] {
+        assert_eq!(bandwidth(text), Ok(limit));
+    }
+    assert!(bandwidth("500").unwrap_err().contains("500KiB"));
+    assert!(bandwidth("fast").is_err());
 }
 
 #[test]
