@@ -69,7 +69,7 @@ pub(super) fn overview(shown: &ShownFleet, title: &str) -> PageBody {
 
 fn workers(workers: &[FleetWorker], now: i64) -> Markup {
     html! {
-        table.listing.even #workers {
+        table.listing.stacked.even #workers {
             thead { tr { th scope="col" { "Worker" } th.figure scope="col" { "Since" } th.figure scope="col" { "Runs" } th scope="col" { "Dashboard" } } }
             tbody {
                 @for worker in workers {

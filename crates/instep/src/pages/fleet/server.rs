@@ -214,7 +214,7 @@ async fn log(State(served): State<Arc<ServedFleet>>, headers: HeaderMap) -> Resp
     };
     let content = html! {
         @if lines.is_empty() { p { "Nothing yet." } } @else {
-            table.listing.even {
+            table.listing.stacked.even {
                 thead { tr { th scope="col" { "Time" } th scope="col" { "Operator" } th scope="col" { "Action" } th scope="col" { "Source" } } }
                 tbody {
                     @for line in &lines {
