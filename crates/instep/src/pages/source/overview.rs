@@ -56,9 +56,11 @@ pub(super) fn overview(
         }
         section {
             h2 { "What is here" }
-            div.columns {
-                (bars("By folder", &by_folder(site, &summary.folders)))
-                (bars("By media type", &by_type(&summary.types)))
+            @if overview.resources() == 0 { p { "There are no resources." } } @else {
+                div.columns {
+                    (bars("By folder", &by_folder(site, &summary.folders)))
+                    (bars("By media type", &by_type(&summary.types)))
+                }
             }
         }
         section {
