@@ -50,7 +50,9 @@ pub(super) fn overview(shown: &ShownFleet, title: &str) -> PageBody {
                 button { "Search" }
             }
             (states(query, selected))
-            @if selected.sources.is_empty() { p { "None." } } @else { (table(shown)) }
+            @if shown.states.is_empty() { p { "None yet." } }
+            @else if selected.sources.is_empty() { p { "No Source matches. " a href="?" { "Show all" } } }
+            @else { (table(shown)) }
             (pager(query, selected))
         }
         @if figures.running + figures.ready + figures.ready_new > 0 {
