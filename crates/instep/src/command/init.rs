@@ -68,7 +68,7 @@ impl InitCommand {
             return Ok(Exit::Done);
         }
         write(&self.out, &draft.text, self.force)?;
-        output.closing(format!("Wrote {}. Read it, then:", self.out.display()));
+        output.closing(format!("Wrote {}. {}, then:", self.out.display(), draft.before));
         draft.next.iter().for_each(|command| output.closing(format!("  {command}")));
         output.object(
             "summary",

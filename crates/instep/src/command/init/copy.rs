@@ -41,6 +41,7 @@ pub(super) fn draft(url: &Uri, access: AccessOptions, named: &str) -> anyhow::Re
     Ok(ConfigDraft {
         kind: "copy",
         text: text(url, &command, &offer),
+        before: "Read it",
         next: vec![format!("{command} --dry-run"), command],
     })
 }

@@ -66,6 +66,8 @@ pub(super) fn draft(folder: &Path, named: &str) -> anyhow::Result<ConfigDraft> {
          [publish]\n"
     );
     let base = published_at(folder)?;
+    // With the URL of the example, readers would know the resources by names that nobody answers.
+    let before = if base.is_some() { "Read it" } else { "Set base-url in it" };
     // At another address the documents would name URLs that nobody answers.
     let listen = base.as_deref().and_then(own_address).unwrap_or_else(|| LISTEN.to_owned());
     match base {
@@ -115,7 +117,7 @@ pub(super) fn draft(folder: &Path, named: &str) -> anyhow::Result<ConfigDraft> {
     ));
     let next =
         vec![format!("instep publish {shown}{named} --dry-run"), format!("instep serve {shown}{named}")];
-    Ok(ConfigDraft { kind: "source", text, next })
+    Ok(ConfigDraft { kind: "source", text, before, next })
 }
 
 /// Returns the base URL at which a folder was published, from its catalogue or else from the documents in it; `None` if
