@@ -1,6 +1,6 @@
 //! A response: its headers, and its body while it arrives.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, HeaderName, StatusCode, header};
 use resourcesync::Uri;
@@ -40,7 +40,8 @@ impl Response {
     /// Reads the times of the response.
     pub fn times(&self) -> ResponseTimes {
         let time = |name| httpdate::parse_http_date(self.header(name)?).ok();
-        ResponseTimes { modified: time(header::LAST_MODIFIED), sent: time(header::DATE) }
+        let age = || Some(Duration::from_secs(self.header(header::AGE)?.trim().parse().ok()?));
+        ResponseTimes { modified: time(header::LAST_MODIFIED), sent: time(header::DATE), age: age() }
     }
 
     /// Returns a header as text; `None` if it is missing or not text.
@@ -85,6 +86,8 @@ pub struct ResponseTimes {
     pub modified: Option<SystemTime>,
     /// `Date`, the time of the response; `None` if it is missing or no date.
     pub sent: Option<SystemTime>,
+    /// `Age`, the time that the response was in a cache; `None` if it is missing or no number.
+    pub age: Option<Duration>,
 }
 
 /// The position of a part in its representation, in bytes.

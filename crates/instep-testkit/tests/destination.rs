@@ -14,6 +14,8 @@ mod auditing;
 mod baseline;
 #[path = "destination/batch.rs"]
 mod batch;
+#[path = "destination/caches.rs"]
+mod caches;
 #[path = "destination/change_dumps.rs"]
 mod change_dumps;
 #[path = "destination/deletions.rs"]

@@ -1,4 +1,5 @@
-//! Held files whose entries have digests of other algorithms than the state: they are hashed with those (O643).
+//! Held files whose entries have digests of other algorithms than the state: they are hashed with those (O643), also if
+//! the times differ (O730).
 
 use resourcesync::{Algorithm, Digests, Hasher};
 
@@ -16,18 +17,27 @@ const AT_A_TIME: usize = 16;
 
 /// Hashes these files, so that the plan names those that differ, and not those that are the same.
 pub(super) async fn rehash(run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
-    let mut after = 0;
-    while run.ending().is_none() {
-        let store = run.copy.store.clone();
-        let Some(last) = set.work(move |draft| look_at_some(draft, after, &store)).await? else { break };
-        after = last;
+    // Checks that fail become updates, which are not hashed a second time in this order.
+    for kind in [ActionKind::Update, ActionKind::Check] {
+        let mut after = 0;
+        while run.ending().is_none() {
+            let store = run.copy.store.clone();
+            let looked = set.work(move |draft| look_at_some(draft, kind, after, &store)).await?;
+            let Some(last) = looked else { break };
+            after = last;
+        }
     }
     Ok(())
 }
 
-/// Hashes the files of the next actions, and returns the position in the plan after them.
-fn look_at_some(draft: &mut Draft, after: i64, store: &CopyStore) -> Result<Option<i64>, Error> {
-    let page = draft.actions().of_kind_after(ActionKind::Check, after, AT_A_TIME)?;
+/// Hashes the files of the next actions of a kind, and returns the position in the plan after them.
+fn look_at_some(
+    draft: &mut Draft,
+    kind: ActionKind,
+    after: i64,
+    store: &CopyStore,
+) -> Result<Option<i64>, Error> {
+    let page = draft.actions().of_kind_after(kind, after, AT_A_TIME)?;
     let last = page.last().map(|action| action.sequence);
     for Action { desired, .. } in page {
         let Some(held) = draft.state().held(desired.uri.as_str())? else { continue };
@@ -37,8 +47,8 @@ fn look_at_some(draft: &mut Draft, after: i64, store: &CopyStore) -> Result<Opti
         // A file that cannot be read is reported when it is compared with its record.
         match digests(store, &held, &desired).and_then(|found| found.agrees_with(&desired.metadata.digests)) {
             Some(true) => draft.done(desired.uri.as_str())?,
-            Some(false) => draft.update_instead(desired)?,
-            None => {}
+            Some(false) if kind == ActionKind::Check => draft.update_instead(desired)?,
+            Some(false) | None => {}
         }
     }
     Ok(last)

@@ -148,8 +148,9 @@ impl Draft {
             return Ok(());
         }
         self.inventory.selected += 1;
-        let is_told = entry.lastmod.or(entry.metadata.datetime).is_some() || !entry.metadata.hash.is_empty();
-        self.inventory.has_silent |= !is_told;
+        let is_described =
+            entry.lastmod.or(entry.metadata.datetime).is_some() || !entry.metadata.hash.is_empty();
+        self.inventory.has_silent |= !is_described;
         self.note_links(speaker, entry)?;
         let before = part.linked.len();
         self.add_linked(&mut part.linked, speaker, entry);
@@ -169,7 +170,7 @@ impl Draft {
     }
 
     /// Adds the linked resources of the entry that are also wanted: a description, a preview (§14.5, §14.6).
-    fn add_linked(&self, linked: &mut Vec<Desired>, speaker: Option<&Origin>, entry: &Entry) {
+    pub(super) fn add_linked(&self, linked: &mut Vec<Desired>, speaker: Option<&Origin>, entry: &Entry) {
         let relations = &self.policy.with_links;
         let in_scope = |link: &&Link| {
             relations.contains(&link.rel)

@@ -195,7 +195,7 @@ impl<'a> Reporter<'a> {
         for (uri, error) in group.refused {
             self.failed(Problem::new(ProblemKind::Storage, uri.as_str(), &error_chain(&error)));
         }
-        if let Some(error) = group.untold {
+        if let Some(error) = group.undelivered {
             let what = format!("Changes of the copy could not be handed over, the next run does it: {error}");
             self.problem(ProblemKind::Storage, self.url, &what);
         }

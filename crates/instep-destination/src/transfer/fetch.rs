@@ -2,6 +2,7 @@
 //!
 //! Plans and held resources are not known here, and nothing is committed here.
 
+mod cached;
 mod decoding;
 mod error;
 mod partial;
@@ -25,6 +26,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use cached::TimeInCache;
 pub(crate) use decoding::{Decoding, DecodingError};
 pub(crate) use error::{FetchError, Mismatch};
 pub(crate) use shared::PartSizes;

@@ -231,6 +231,7 @@ fn stage_from(
         validators,
         media_type,
         sent: packed,
+        in_cache: None,
         came_whole: false,
         has_open_end: false,
         redirected_to: None,

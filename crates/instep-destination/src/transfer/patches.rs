@@ -154,6 +154,7 @@ pub(super) fn stage(placer: &Placer, desired: &Desired, bytes: &[u8]) -> Result<
         validators,
         media_type: None,
         sent: None,
+        in_cache: None,
         came_whole: false,
         has_open_end: false,
         redirected_to: None,

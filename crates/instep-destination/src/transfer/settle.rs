@@ -77,6 +77,12 @@ impl Settlement {
         Self { commit, failure: None, is_unverified: false }
     }
 
+    /// Returns the settlement of a resource that was not fetched.
+    fn pending(set: SetId, desired: Desired, failure: TransferFailure) -> Self {
+        let owed = Owed::new(desired, format!("{}: {}", failure.kind.as_str(), failure.what));
+        Self { failure: Some(failure), ..Self::of(Commit::Owed(set, owed)) }
+    }
+
     /// Returns `true` if the bytes that are held are current.
     pub(super) fn is_unchanged(&self) -> bool {
         matches!(self.commit, Commit::Current { .. })
@@ -92,6 +98,12 @@ pub(super) fn settle(
 ) -> Result<Settlement, Error> {
     let has_length = task.context.action.desired.metadata.length.is_some();
     let is_unverified = !has_length && matches!(&outcome, FetchOutcome::Staged(arrival) if !arrival.verified);
+    if let Some(failure) = refuse_former(&task.context.action, &outcome) {
+        if let FetchOutcome::Staged(arrival) = &outcome {
+            run.copy.store.staging().discard(&[arrival.staged.name]);
+        }
+        return Ok(Settlement::pending(set, task.context.action.desired, failure));
+    }
     let failure = match outcome {
         FetchOutcome::Staged(arrival) if is_a_page_instead(&task.context.action.desired, &arrival) => {
             run.copy.store.staging().discard(&[arrival.staged.name]);
@@ -118,7 +130,9 @@ pub(super) fn settle(
                 Err(failure) => failure,
             }
         }
-        FetchOutcome::NotModified { sent } => return Ok(Settlement::of(current(set, task.context, sent))),
+        FetchOutcome::NotModified { sent, .. } => {
+            return Ok(Settlement::of(current(set, task.context, sent)));
+        }
         FetchOutcome::Gone { status } => {
             let what = format!("the Source lists it and answers {status}");
             TransferFailure { explicable: true, ..TransferFailure::new(ProblemKind::Missing, what) }
@@ -131,9 +145,7 @@ pub(super) fn settle(
             failure(task.context.action.desired.uri.as_str(), &error)
         }
     };
-    let desired = task.context.action.desired;
-    let owed = Owed::new(desired, format!("{}: {}", failure.kind.as_str(), failure.what));
-    Ok(Settlement { failure: Some(failure), ..Settlement::of(Commit::Owed(set, owed)) })
+    Ok(Settlement::pending(set, task.context.action.desired, failure))
 }
 
 /// Returns the commit for an arrival that is taken for the resource.
@@ -236,6 +248,25 @@ fn is_a_page_instead(desired: &Desired, arrival: &Arrival) -> bool {
         && metadata.length.is_none()
         && metadata.media_type.as_ref().is_some_and(|listed| !is_html(listed.as_str()))
         && arrival.media_type.as_deref().is_some_and(is_html)
+}
+
+/// Returns the failure if a cache answered with a response from before the listed modification of a held resource, and
+/// no digest shows which bytes it has (O731). If nothing is held, a former state is better than none.
+fn refuse_former(action: &Action, outcome: &FetchOutcome) -> Option<TransferFailure> {
+    let in_cache = match outcome {
+        FetchOutcome::Staged(arrival) if !arrival.verified => arrival.in_cache?,
+        FetchOutcome::NotModified { in_cache, .. } => (*in_cache)?,
+        _ => return None,
+    };
+    let modified = action.desired.metadata.lastmod?;
+    if action.kind == ActionKind::Create || !in_cache.is_before(&modified) {
+        return None;
+    }
+    let what = format!(
+        "A cache answers with its state of {}, from before its last modification ({modified})",
+        in_cache.since
+    );
+    Some(TransferFailure::new(ProblemKind::Mismatch, what))
 }
 
 fn failure(uri: &str, error: &FetchError) -> TransferFailure {

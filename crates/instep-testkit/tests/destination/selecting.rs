@@ -1,7 +1,7 @@
 //! Selections of resources, and pages that are no resources.
 
 use instep_destination::{SyncOptions, Via};
-use instep_testkit::{FakeSource, Page};
+use instep_testkit::{FakeSource, Fault, Page};
 use resourcesync::{Link, MediaType, Relation, Uri};
 
 use crate::{
@@ -62,6 +62,28 @@ fn a_change_is_chosen_by_its_record_too() {
 }
 
 #[test]
+fn o657_what_was_published_while_resources_were_fetched_is_chosen_by_its_record_too() {
+    let copy = described();
+    link(&copy, "new.txt", Relation::DescribedBy, "about/b.xml", None);
+    let record = Uri::parse(&copy.source.url("about/a.json")).unwrap();
+    // No list explains its length, so the changes are read again.
+    copy.source.misstate("a.txt", move |entry| {
+        entry.links.push(Link::new(Relation::DescribedBy, record.clone()));
+        entry.metadata.length = Some(1);
+    });
+    copy.source.fail("a.txt", [Fault::Hold]);
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| choosing(&copy, "by = Noether"));
+        copy.source.wait_for("a.txt", 1);
+        copy.source.put("new.txt", "not selected");
+        copy.source.release();
+        run.join().unwrap()
+    });
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    assert_eq!((copy.read("new.txt"), copy.source.requests_for("new.txt")), (None, 0), "{:?}", run.heard);
+}
+
+#[test]
 fn a_record_that_changes_chooses_its_resources_again() {
     let copy = Copy::of_three();
     copy.source.put("about/b.json", "{\"year\": 1915}");
@@ -77,7 +99,7 @@ fn a_record_that_changes_chooses_its_resources_again() {
 #[test]
 fn a_record_that_does_not_come_leaves_its_resource_owed() {
     let copy = described();
-    copy.source.fail_always("about/a.json", instep_testkit::Fault::Status(404));
+    copy.source.fail_always("about/a.json", Fault::Status(404));
     let run = choosing(&copy, "/year > 2000");
     assert_eq!((run.exit_code(), held(&copy)), (3, vec![]), "{:?}", run.heard);
     copy.source.heal();

@@ -5,7 +5,7 @@ use instep_net::{Response, ResponseTimes, Validators};
 use resourcesync::{Algorithm, DateTime, Uri};
 
 use super::{
-    Arrival, Expected, FetchError,
+    Arrival, Expected, FetchError, TimeInCache,
     decoding::{Decoding, DecodingError},
 };
 use crate::{
@@ -26,6 +26,8 @@ pub(super) struct Partial {
     modified: Option<DateTime>,
     /// The time of the response that they began with; `None` for a part that an earlier run left.
     sent: Option<DateTime>,
+    /// The time that this response was in a cache.
+    in_cache: Option<TimeInCache>,
     /// `true` if all bytes are from one response.
     came_whole: bool,
     has_open_end: bool,
@@ -62,6 +64,7 @@ impl Partial {
             media_type: response.header(header::CONTENT_TYPE).map(Into::into),
             modified: times.modified.and_then(in_seconds),
             sent: Some(sent_at(&times)),
+            in_cache: TimeInCache::of(&times),
             came_whole: response.content_range().is_none(),
             has_open_end: response.has_open_end,
             redirected_to: Some(&response.uri).filter(|uri| *uri != requested).cloned(),
@@ -85,6 +88,7 @@ impl Partial {
             media_type: None,
             modified: None,
             sent: None,
+            in_cache: None,
             came_whole: false,
             has_open_end: false,
             redirected_to: None,
@@ -204,13 +208,14 @@ impl Partial {
             (Err(_), Some(coding)) => return Err(FetchError::Coding { coding }),
             (choice, _) => choice?,
         };
-        let Self { validators, media_type, sent, came_whole, redirected_to, .. } = self;
+        let Self { validators, media_type, sent, in_cache, came_whole, redirected_to, .. } = self;
         Ok(Arrival {
             staged,
             verified,
             validators,
             media_type,
             sent,
+            in_cache,
             came_whole,
             has_open_end,
             redirected_to,
@@ -222,9 +227,10 @@ impl Partial {
 /// time.
 const SKEW: i64 = 60 * 1_000_000;
 
-/// Returns the time of a response by the server's clock. If that is unknown, returns a time a little before this
-/// machine's.
+/// Returns the time at which the Source sent a response, by its clock. If that is unknown, returns a time a little before
+/// this machine's.
 pub(super) fn sent_at(times: &ResponseTimes) -> DateTime {
     let by_own_clock = || DateTime::from_unix_micros(now().unix_micros() - SKEW);
-    times.sent.and_then(in_seconds).unwrap_or_else(by_own_clock)
+    let into_cache = TimeInCache::of(times).map(|in_cache| in_cache.since);
+    into_cache.or_else(|| times.sent.and_then(in_seconds)).unwrap_or_else(by_own_clock)
 }

@@ -3,7 +3,7 @@
 use instep_net::{Origin, Validators};
 use resourcesync::{DateTime, Digests, Metadata, Uri};
 
-use super::FetchError;
+use super::{FetchError, TimeInCache};
 use crate::store::Staged;
 
 /// A resource to fetch, with a value of the caller that is returned with the outcome.
@@ -100,6 +100,8 @@ pub(crate) enum FetchOutcome {
     NotModified {
         /// The time of the answer.
         sent: DateTime,
+        /// The time that the answer was in a cache; `None` if it came from the Source itself.
+        in_cache: Option<TimeInCache>,
     },
     /// The server answers that there is no such resource (404, 410), although the Source lists it.
     Gone {
@@ -124,6 +126,9 @@ pub(crate) struct Arrival {
     pub media_type: Option<Box<str>>,
     /// The time at which these were the bytes of the resource, by the Source's clock; `None` if it is not known.
     pub sent: Option<DateTime>,
+    /// The time that the bytes were in a cache; `None` if they came from the Source itself, or not in a response that
+    /// states it.
+    pub in_cache: Option<TimeInCache>,
     /// `true` if the bytes were the body of one response; `false` if they are from several parts, a package or a patch.
     pub came_whole: bool,
     /// `true` if nothing in the answer shows if the bytes are complete, because they ended with the connection.

@@ -5,6 +5,7 @@ use instep_net::{HttpError, Origin, Request, Response, Validators};
 use resourcesync::{DateTime, Uri};
 
 use super::{
+    cached::TimeInCache,
     error::{FetchError, Mismatch},
     partial::{Partial, sent_at},
     shared::SharedTransfer,
@@ -91,7 +92,9 @@ impl<'a> Transfer<'a> {
         }
         match response.status {
             StatusCode::NOT_MODIFIED if self.request.held.is_some() => {
-                return Ok(FetchOutcome::NotModified { sent: sent_at(&response.times()) });
+                let times = response.times();
+                let in_cache = TimeInCache::of(&times);
+                return Ok(FetchOutcome::NotModified { sent: sent_at(&times), in_cache });
             }
             StatusCode::NOT_FOUND | StatusCode::GONE => {
                 return Ok(FetchOutcome::Gone { status: response.status.as_u16() });

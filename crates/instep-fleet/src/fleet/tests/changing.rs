@@ -118,9 +118,7 @@ async fn o106_new_rules_of_a_source_apply_at_once_also_if_they_come_during_a_run
     let fleet = Fleet::open(options(dir.path()), &[definition.clone()], Arc::new(Quiet)).unwrap();
     let keeping = until(&fleet, |fleet| fleet.source(&name("a")).unwrap().standing.held == 2);
     let changing = async {
-        while a.requests_for("1.txt") == 0 {
-            sleep(Duration::from_millis(10)).await;
-        }
+        until_so(|| a.requests_for("1.txt") > 0).await;
         definition.include.clear();
         fleet.reload(options(dir.path()), &[definition]).await.unwrap();
         a.release();
@@ -143,9 +141,7 @@ async fn o112_a_source_that_gets_another_name_during_its_run_goes_on_under_that(
         fleet.source(&name("b")).is_some_and(|b| b.state(seconds()) == SourceState::InStep)
     });
     let renaming = async {
-        while a.requests_for("1.txt") == 0 {
-            sleep(Duration::from_millis(10)).await;
-        }
+        until_so(|| a.requests_for("1.txt") > 0).await;
         fleet.reload(options(dir.path()), &[named("b")]).await.unwrap();
     };
     tokio::join!(keeping, renaming);
@@ -164,9 +160,7 @@ async fn o120_a_disk_that_keeps_all_runs_from_beginning_is_said_once() {
     let fleet = Fleet::open(options.clone(), &[source("a", &a)], monitor).unwrap();
     let keeping = until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep);
     let freeing = async {
-        while fleet.figures().held_back.is_none() || noting.0.lock().unwrap().is_empty() {
-            sleep(Duration::from_millis(10)).await;
-        }
+        until_so(|| fleet.figures().held_back.is_some() && !noting.0.lock().unwrap().is_empty()).await;
         options.min_free = 0;
         fleet.reload(options, &[source("a", &a)]).await.unwrap();
     };
@@ -199,9 +193,7 @@ async fn o510_an_action_that_is_recorded_is_applied_also_if_whoever_asked_for_it
     // As a client of the API that does not wait for the answer: the record is written nevertheless.
     let _ = timeout(Duration::ZERO, fleet.add(&source("a", &a), "ada")).await;
     let beside = FleetRecord::existing(&FleetPlace::in_folder(dir.path())).unwrap();
-    while beside.sources().unwrap().is_empty() {
-        sleep(Duration::from_millis(10)).await;
-    }
+    until_so(|| !beside.sources().unwrap().is_empty()).await;
     until(&fleet, |fleet| fleet.source(&name("a")).is_some_and(|a| a.standing.ended.is_some())).await;
 }
 

@@ -85,6 +85,18 @@ impl ManifestLine {
     }
 }
 
+/// Reads a line in JSON. A refusal says what to write, and names no type of the program (O733).
+pub(super) fn read_json(text: &[u8]) -> Result<ManifestLine, String> {
+    serde_json::from_slice(text).map_err(|error| {
+        let json = serde_json::from_slice::<serde_json::Value>(text).ok();
+        let wrong = json.and_then(|json| {
+            if json.is_object() { wrong_type(&json) } else { Some("it must be a JSON object".to_owned()) }
+        });
+        // The number of the line in the file is stated before it.
+        wrong.unwrap_or_else(|| error.to_string().replace(" at line 1 column ", " at column "))
+    })
+}
+
 /// Returns what is wrong with the first value of another type than its name has; `None` if there is none.
 pub(super) fn wrong_type(json: &serde_json::Value) -> Option<String> {
     const TEXTS: [&str; 9] =
@@ -138,7 +150,7 @@ fn change(text: &str) -> Result<Change, String> {
 mod tests {
     use std::path::Path;
 
-    use super::{ManifestLine, wrong_type};
+    use super::{ManifestLine, read_json, wrong_type};
 
     #[test]
     fn o577_a_uri_that_no_copy_takes_is_refused_unless_it_is_deleted() {
@@ -172,5 +184,19 @@ mod tests {
         }
         let fine = r#"{"uri": "http://a/", "length": 0, "lastmod": null, "other": 5}"#;
         assert_eq!(wrong_type(&serde_json::from_str(fine).unwrap()), None);
+    }
+
+    #[test]
+    fn o733_a_line_of_a_manifest_that_cannot_be_read_is_refused_with_what_to_write() {
+        for (json, part) in [
+            (r#"{"uri": "http://a/", "length": -1}"#, "whole number of bytes, such as 812, and is -1"),
+            (r#"{"uri": "http://a/", "lastmod": 5}"#, "lastmod must be a text in quotes"),
+            ("null", "it must be a JSON object"),
+            (r#"{"uri": "http://a/""#, "at column 19"),
+        ] {
+            let found = read_json(json.as_bytes()).unwrap_err();
+            assert!(found.contains(part), "{json}: {found}");
+        }
+        assert!(read_json(br#"{"uri": "http://a/"}"#).is_ok());
     }
 }
