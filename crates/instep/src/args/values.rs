@@ -84,6 +84,16 @@ pub(crate) fn word(text: &str) -> Result<String, String> {
     if text.trim().is_empty() { Err("it is empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 
+/// Reads a media type, or the beginning of some with an asterisk. Any other word matches none, so that nothing would be
+/// selected.
+pub(crate) fn media_type(text: &str) -> Result<String, String> {
+    let text = word(text)?;
+    if !text.contains(['/', '*']) || text.contains([';', ',', ' ']) {
+        return Err(format!("{text:?} is not one media type; write text/plain, or text/* for all of a kind"));
+    }
+    Ok(text)
+}
+
 /// Reads a whole number from 1.
 pub(crate) fn at_least_one<N: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<N, String> {
     let number = text.parse().ok().filter(|number| *number >= N::from(1));

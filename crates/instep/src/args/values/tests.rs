@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{bandwidth, duration, percent, rate, size, url};
+use super::{bandwidth, duration, media_type, percent, rate, size, url};
 
 #[test]
 fn values_are_read_as_people_write_them() {
@@ -40,6 +40,16 @@ fn o758_a_small_limit_of_bandwidth_needs_its_unit() {
     }
     assert!(bandwidth("500").unwrap_err().contains("500KiB"));
     assert!(bandwidth("fast").is_err());
+}
+
+#[test]
+fn o759_a_word_that_matches_no_media_type_is_refused() {
+    for text in ["text/plain", "text/*", "application/vnd.x+json", "*"] {
+        assert_eq!(media_type(text).as_deref(), Ok(text));
+    }
+    for text in ["text", "pdf", "text/html; charset=utf-8", "text/html,text/plain", ""] {
+        assert!(media_type(text).is_err(), "{text}");
+    }
 }
 
 #[test]
