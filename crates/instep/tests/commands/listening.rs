@@ -34,6 +34,15 @@ fn o756_the_commands_on_pages_can_be_pasted_whatever_the_base_url_contains() {
 }
 
 #[test]
+fn o761_the_command_that_demo_prints_serves_its_folder_again() {
+    let folder = folder(&[]);
+    let said = run(folder.path(), &["demo", "work", "--files", "3"], 0);
+    let (_, command) = said.split_once("again with: instep ").unwrap();
+    let arguments: Vec<_> = command.lines().next().unwrap().split(' ').collect();
+    Running::start(instep(folder.path(), &arguments)).ready();
+}
+
+#[test]
 fn finding_d12_an_address_in_use_has_the_same_advice_for_each_server() {
     let folder = folder(&[("data/a.txt", "one")]);
     let source = ServedSource::start(folder.path());
