@@ -216,9 +216,10 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
             "Mount the disk or restore the folder; if the resources are really gone, allow it with --allow-empty \
              --max-delete 100% (upgrade-sitemap: --allow-deletions)",
         ),
-        SourceError::DeletionsRefused { .. } => {
-            Some("If they are really gone, allow it with --max-delete N (upgrade-sitemap: --allow-deletions)")
-        }
+        SourceError::DeletionsRefused { .. } => Some(
+            "See them with publish --dry-run; if they are really gone, allow it with --max-delete N (upgrade-sitemap: \
+             --allow-deletions)",
+        ),
         SourceError::SetMoved { .. } => Some(
             "Give the set the folder and prefix it had; if it has moved, allow it with --allow-empty --max-delete 100%",
         ),

@@ -15,7 +15,9 @@ impl SyncRun<'_> {
         set: SetRun,
         checkpoint: Option<Checkpoint>,
     ) -> Result<(), Error> {
-        self.reporter.enter(Phase::Deleting);
+        if !set.has_deleted && set.with(|draft| draft.totals()).deletions > 0 {
+            self.reporter.enter(Phase::Deleting);
+        }
         let keeps = self.expect_held_though_gone(&set)?;
         let settings = self.copy.settings_of_plan(&set, self.options)?;
         let mut pipeline = Pipeline::open(self)?;

@@ -12,6 +12,14 @@ use crate::{
     serving::Serving,
 };
 
+/// Signs an operator in, and returns the status of the page after it.
+const SIGN_IN: &str = "fetch('sign-in', { method: 'POST', body: new URLSearchParams({ token: 'a token that nobody guesses' }) })
+  .then(answer => answer.status)";
+
+/// Returns the lines of the state with the most lines in the table of Sources.
+const MOST_LINES: &str = "Math.max(...[...document.querySelectorAll('#sources .kind')]
+  .map(state => state.getClientRects().length))";
+
 /// Adds a Source to the fleet in a folder.
 fn add(fleet: &Path, name: &str, url: &str) {
     let add = ["source", "add", url, "--name", name, "--fleet"];
@@ -63,7 +71,16 @@ async fn finding_d14_the_pages_of_a_fleet_are_accessible_at_any_width_in_light_a
             }
         }
     }
+    page.go(&format!("{}sign-in", serving.base)).await;
+    assert_eq!(page.evaluate(SIGN_IN).await, 200);
+    if let Some(axe) = &axe {
+        page.show_at(320, "light").await;
+        page.go(&format!("{}log", serving.base)).await;
+        assert_accessible(&mut page, axe, 320, "the log of operators").await;
+    }
     page.show_at(1024, "light").await;
+    page.go(&serving.base).await;
+    assert_eq!(page.evaluate(MOST_LINES).await, 1, "a state is in one line");
     for (name, path, height) in [("fleet", "", 720), ("fleet-source", "source/letters/", 1_400)] {
         page.go(&format!("{}{path}", serving.base)).await;
         keep(name, &page.picture(1024, height).await);

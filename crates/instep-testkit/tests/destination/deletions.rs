@@ -1,6 +1,10 @@
 //! Deletions in Change Lists: applied when they are requested, and remembered until then.
 
-use instep_destination::{Event, Letter, MaxDelete, Monitor, Outcome, Shutdown, SyncOptions, Via, sync};
+use std::sync::Mutex;
+
+use instep_destination::{
+    Event, Letter, MaxDelete, Monitor, Outcome, Phase, Shutdown, SyncOptions, Via, sync,
+};
 use instep_testkit::{FakeSource, Fault, Layout};
 
 use crate::support::{Copy, in_step, many, runtime, with_one_change_list, without};
@@ -177,6 +181,34 @@ fn o64_a_deletion_without_a_time_stays_counted_as_kept() {
         let run = copy.sync();
         assert_eq!((run.report().kept, run.report().is_in_step()), (1, false), "{:?}", run.heard);
     }
+}
+
+/// Records the phases of a run.
+#[derive(Default)]
+struct PhaseRecorder(Mutex<Vec<Phase>>);
+
+impl Monitor for PhaseRecorder {
+    fn event(&self, event: Event<'_>) {
+        if let Event::Phase(phase) = event {
+            self.0.lock().unwrap().push(phase);
+        }
+    }
+}
+
+#[test]
+fn o755_a_run_that_deletes_nothing_is_never_in_the_phase_of_deleting() {
+    let copy = Copy::of_three();
+    let is_deleting = |delete| {
+        let mut options = SyncOptions::new(copy.source.url(""), copy.dir());
+        options.delete = delete;
+        let recorder = PhaseRecorder::default();
+        runtime().block_on(sync(&options, &recorder)).unwrap();
+        recorder.0.into_inner().unwrap().contains(&Phase::Deleting)
+    };
+    assert!(!is_deleting(true), "the first copy");
+    copy.source.delete("a.txt");
+    assert!(!is_deleting(false));
+    assert!(is_deleting(true));
 }
 
 /// Ends a run once it reports a deletion.

@@ -32,7 +32,7 @@ pub(crate) struct LimitArgs {
     #[arg(long, default_value_t = 8, value_name = "N", value_parser = values::at_least_one::<usize>, help_heading = SPEED, hide_short_help = true)]
     per_host: usize,
     /// Bytes per second in all, such as 5MiB; 0 for no limit [default: unlimited]
-    #[arg(long, value_parser = values::size, value_name = "SIZE", help_heading = SPEED)]
+    #[arg(long, value_parser = values::bandwidth, value_name = "SIZE", help_heading = SPEED)]
     bwlimit: Option<u64>,
     /// Requests to one host, such as 4/s or 100/m [default: unlimited]
     #[arg(long, visible_alias = "tpslimit", value_parser = values::rate, help_heading = SPEED, hide_short_help = true)]

@@ -23,7 +23,7 @@ pub(crate) struct SelectionArgs {
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     files_from: Option<PathBuf>,
     /// Only these media types, such as text/*
-    #[arg(long = "type", value_parser = values::word, value_name = "TYPE", hide_short_help = true)]
+    #[arg(long = "type", value_parser = values::media_type, value_name = "TYPE", hide_short_help = true)]
     types: Vec<String>,
     /// Skip resources larger than SIZE
     #[arg(long, value_parser = values::size, value_name = "SIZE", hide_short_help = true)]

@@ -34,6 +34,17 @@ pub(crate) fn pause(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Reads bytes per second. A small number needs its unit: in rsync and rclone one without a unit means KiB, and a run
+/// with as few bytes would hardly end.
+pub(crate) fn bandwidth(text: &str) -> Result<u64, String> {
+    let limit = size(text)?;
+    let has_unit = text.ends_with(|character: char| character.is_ascii_alphabetic());
+    if !has_unit && (1..64 << 10).contains(&limit) {
+        return Err(format!("write its unit: {text}KiB, or {text}B for {text} bytes per second"));
+    }
+    Ok(limit)
+}
+
 /// Reads a number of bytes: `512`, `64KiB`, `10MiB`, `1GB`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is not a size; write 512, 64KiB, 10MiB or 1GB");
@@ -71,6 +82,16 @@ pub(crate) fn number<N: FromStr>(text: &str) -> Result<N, String> {
 /// Reads a word of a selection. Refuses an empty one, which would select everything or nothing unnoticed (O158).
 pub(crate) fn word(text: &str) -> Result<String, String> {
     if text.trim().is_empty() { Err("it is empty".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+/// Reads a media type, or the beginning of some with an asterisk. Any other word matches none, so that nothing would be
+/// selected.
+pub(crate) fn media_type(text: &str) -> Result<String, String> {
+    let text = word(text)?;
+    if !text.contains(['/', '*']) || text.contains([';', ',', ' ']) {
+        return Err(format!("{text:?} is not one media type; write text/plain, or text/* for all of a kind"));
+    }
+    Ok(text)
 }
 
 /// Reads a whole number from 1.

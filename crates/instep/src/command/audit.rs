@@ -67,7 +67,8 @@ fn share(text: &str) -> Result<f64, String> {
 impl AuditCommand {
     /// Runs the command.
     pub(crate) fn run(self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
-        let (is_offline, options) = (self.offline, self.options(config)?);
+        let (is_offline, is_sample) = (self.offline, self.sample < 1.0);
+        let options = self.options(config)?;
         let runtime = runtime::start()?;
         let signals =
             runtime::Signals::listen(&runtime, options.shutdown.clone(), *output, "the comparison ends here");
@@ -75,7 +76,7 @@ impl AuditCommand {
         let report = runtime.block_on(destination::audit(&options, &progress));
         progress.finish();
         let report = report?;
-        show(output, &report, is_offline);
+        show(output, &report, is_offline, is_sample);
         output.object("summary", summary(&report));
         Ok(if report.interrupted { signals.exit() } else { Exit::from(&report) })
     }
@@ -103,11 +104,13 @@ impl AuditCommand {
     }
 }
 
-fn show(output: &Output, report: &AuditReport, is_offline: bool) {
+fn show(output: &Output, report: &AuditReport, is_offline: bool, is_sample: bool) {
     let compared = report.same + report.missing + report.differing + report.surplus;
     let state = match Exit::from(report) {
         Exit::Done if compared + report.unauditable == 0 => "Nothing compared",
-        // "In step" would be wrong: the files were compared with the state of the copy, and not with the Source.
+        // "In step" would be wrong: most files were not hashed.
+        Exit::Done if is_sample => "No difference in the sample",
+        // So it would be here: the files were compared with the state of the copy, and not with the Source.
         Exit::Done if is_offline => "Undamaged",
         Exit::Done => "In step",
         Exit::Differences => "Not in step",
@@ -115,7 +118,7 @@ fn show(output: &Output, report: &AuditReport, is_offline: bool) {
         _ => "Not fully compared",
     };
     if let several @ [_, _, ..] = &report.sources[..] {
-        several.iter().for_each(|source| output.line(line(source)));
+        several.iter().for_each(|source| output.line(line(source, is_sample)));
     }
     let mut line = format!("{state}: {} same", count(report.same));
     for (number, what) in [
@@ -149,7 +152,7 @@ fn summary(report: &AuditReport) -> serde_json::Value {
 }
 
 /// Returns the line about one Source, for a copy of several.
-fn line(source: &SourceAudit) -> String {
+fn line(source: &SourceAudit, is_sample: bool) -> String {
     let state = match &source.error {
         Some((_, what)) => format!("not compared: {what}"),
         None => {
@@ -161,7 +164,8 @@ fn line(source: &SourceAudit) -> String {
             ];
             let found = counts.iter().filter(|(number, _)| *number > 0);
             let found: Vec<_> = found.map(|(number, what)| format!("{} {what}", count(*number))).collect();
-            if found.is_empty() { "in step".to_owned() } else { found.join(", ") }
+            let same = if is_sample { "no difference in the sample" } else { "in step" };
+            if found.is_empty() { same.to_owned() } else { found.join(", ") }
         }
     };
     format!("{}: {state}", name(&source.url))

@@ -52,6 +52,7 @@ impl CompletionsCommand {
                     .with_context(|| format!("Cannot create {}", self.out.display()))?;
                 clap_mangen::generate_to(command, &self.out)
                     .with_context(|| format!("Cannot write the man pages to {}", self.out.display()))?;
+                output.note(format!("Man pages written to {}", self.out.display()));
                 return Ok(Exit::Done);
             }
         };

@@ -20,7 +20,7 @@ use crate::{
     exit::Exit,
     ui::{
         Output,
-        format::{bytes, count, counted, elapsed, name},
+        format::{bytes, count, counted, elapsed, name, shell_argument},
     },
 };
 
@@ -72,6 +72,7 @@ impl DemoCommand {
 
         steps.damage(&server, &copy)?;
         steps.audit(&server, &copy)?;
+        let url = server.url.clone();
         server.end()?;
 
         let equal = sample::compare(&origin, &copy)?;
@@ -82,10 +83,12 @@ impl DemoCommand {
         output.line("");
         output.line(format!("Done in {}.", elapsed(started.elapsed())));
         if temporary.is_none() {
+            // At another address it would be refused: readers know the resources by this one.
+            let address = url.trim_start_matches("http://").trim_end_matches('/');
             output.line(format!(
-                "Look around in {}; serve it again with: instep serve {}",
+                "Look around in {}; serve it again with: instep serve {} --listen {address}",
                 root.display(),
-                origin.display()
+                shell_argument(&origin.display().to_string())
             ));
         } else {
             output.line("Next: instep serve YOUR_FOLDER, then instep sync http://127.0.0.1:8080/ COPY");

@@ -18,7 +18,7 @@ use crate::{
     args::{access::AccessArgs, headings::OUTPUT, values},
     config::Config,
     exit::Exit,
-    ui::Output,
+    ui::{Output, format::shell_argument},
 };
 
 /// Write a commented instep.toml for a folder to publish or a Source to copy
@@ -51,18 +51,24 @@ impl InitCommand {
         if !to_output && self.out.exists() && !self.force {
             bail!("{} exists; replace it with --force, or name another with --out", self.out.display());
         }
+        // Commands find only a file of this name by themselves.
+        let named = if to_output || self.out == Path::new("instep.toml") {
+            String::new()
+        } else {
+            format!(" --config {}", shell_argument(&self.out.display().to_string()))
+        };
         let draft = if self.target.contains("://") {
             let url = values::url(&self.target).map_err(anyhow::Error::msg)?;
-            copy::draft(&url, self.access.options(config)?)?
+            copy::draft(&url, self.access.options(config)?, &named)?
         } else {
-            source::draft(Path::new(&self.target))?
+            source::draft(Path::new(&self.target), &named)?
         };
         if to_output {
             output.text(&draft.text);
             return Ok(Exit::Done);
         }
         write(&self.out, &draft.text, self.force)?;
-        output.closing(format!("Wrote {}. Read it, then:", self.out.display()));
+        output.closing(format!("Wrote {}. {}, then:", self.out.display(), draft.before));
         draft.next.iter().for_each(|command| output.closing(format!("  {command}")));
         output.object(
             "summary",

@@ -90,26 +90,34 @@ impl SourceCommand {
             SourceTask::Show(show) => {
                 listing::show(&FleetRecord::existing(fleet)?, fleet, &show.name, output)
             }
-            SourceTask::Run(names) => names.act(fleet, ("run", SourceOperation::Run), output),
-            SourceTask::Pause(names) => names.act(fleet, ("pause", SourceOperation::Pause), output),
-            SourceTask::Resume(names) => names.act(fleet, ("resume", SourceOperation::Resume), output),
-            SourceTask::Approve(names) => names.act(fleet, ("approve", SourceOperation::Approve), output),
-            SourceTask::Remove(names) => names.act(fleet, ("remove", SourceOperation::Forget), output),
+            SourceTask::Run(names) => names.act(fleet, SourceOperation::Run, ("run", "due now"), output),
+            SourceTask::Pause(names) => names.act(fleet, SourceOperation::Pause, ("pause", "paused"), output),
+            SourceTask::Resume(names) => {
+                names.act(fleet, SourceOperation::Resume, ("resume", "resumed"), output)
+            }
+            SourceTask::Approve(names) => {
+                names.act(fleet, SourceOperation::Approve, ("approve", "approved"), output)
+            }
+            SourceTask::Remove(names) => {
+                names.act(fleet, SourceOperation::Forget, ("remove", "removed; its copy stays"), output)
+            }
         }
     }
 }
 
 impl NamesArgs {
+    /// Carries out an operation, and prints its outcome for people, or its name for programs.
     fn act(
         self,
         fleet: &FleetPlace,
-        (word, operation): (&str, SourceOperation),
+        operation: SourceOperation,
+        (action, outcome): (&str, &str),
         output: &Output,
     ) -> anyhow::Result<Exit> {
         FleetRecord::existing(fleet)?.operate(operation, &self.names, (&operator(), seconds()))?;
         for name in &self.names {
-            output.closing(format!("{name}: {word}"));
-            output.object("source", json!({ "name": name, "action": word }));
+            output.closing(format!("{name}: {outcome}"));
+            output.object("source", json!({ "name": name, "action": action }));
         }
         Ok(Exit::Done)
     }

@@ -196,7 +196,12 @@ impl Drop for ProgressDisplay {
 
 impl Monitor for ProgressDisplay {
     fn event(&self, event: Event<'_>) {
-        self.shared.tally().add(&event);
+        let mut tally = self.shared.tally();
+        if matches!(event, Event::Phase(phase) if phase != Phase::Waiting) {
+            tally.end_wait(Instant::now());
+        }
+        tally.add(&event);
+        drop(tally);
         match event {
             Event::Note(text) => {
                 self.output.object("note", json!({ "text": text }));

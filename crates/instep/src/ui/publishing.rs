@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::{
     Output,
-    format::{bytes, count, counted, name},
+    format::{bytes, count, counted, name, shell_argument},
     output::LineLevel,
     stream,
 };
@@ -158,7 +158,7 @@ impl PublishMonitor for Publishing {
         service::ready();
         self.show_state("");
         self.bar.finish_and_clear();
-        let sync = format!("Copy it with: instep sync {base_url} COPY");
+        let sync = format!("Copy it with: instep sync {} COPY", shell_argument(base_url));
         self.output.line(format!("Serving {base_url} on {address}. {sync}"));
         self.output.object("ready", json!({ "url": base_url, "address": address.to_string() }));
     }

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use instep_testkit::wait_until;
+
 use crate::support::{ServedSource, folder, run};
 
 #[test]
@@ -43,6 +45,36 @@ fn init_writes_a_configuration_for_a_copy_of_what_a_source_offers() {
     assert!(written.contains("2 resources, 2 B") && written.contains("resourcelist"), "{written}");
     run(folder.path(), &["sync", url, "copy"], 0);
     assert_eq!(fs::read_to_string(folder.path().join("copy/b.txt")).unwrap(), "b");
+}
+
+#[test]
+fn o753_init_does_not_count_the_resources_of_lists_in_an_archive() {
+    let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
+    let options = ["--archives", "--snapshot-every", "0s"];
+    let ServedSource { url, .. } = &ServedSource::with_options(folder.path(), &options);
+    fs::write(folder.path().join("data/c.txt"), "c").unwrap();
+    let documents = folder.path().join("data/.instep/documents/resourcesync");
+    let has =
+        |name: &str, part: &str| fs::read_to_string(documents.join(name)).is_ok_and(|it| it.contains(part));
+    wait_until("the first list is archived", || {
+        has("resourcelist.xml", "c.txt") && has("resourcelist-archive.xml", "<loc>")
+    });
+    let written = run(folder.path(), &["init", url, "--out", "-"], 0);
+    assert!(written.contains("3 resources, 3 B"), "{written}");
+}
+
+#[test]
+fn o754_init_names_its_file_in_commands_that_do_not_find_it_by_themselves() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    for (out, command) in [
+        ("instep.toml", "  instep serve data\n"),
+        ("my source.toml", "  instep serve data --config 'my source.toml'\n"),
+    ] {
+        let said = run(folder.path(), &["init", "data", "--out", out], 0);
+        assert!(said.contains(command), "{said}");
+    }
+    let written = fs::read_to_string(folder.path().join("my source.toml")).unwrap();
+    assert!(written.contains("instep publish data --config 'my source.toml' --dry-run"), "{written}");
 }
 
 #[test]

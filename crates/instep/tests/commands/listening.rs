@@ -7,7 +7,7 @@ use std::{
 
 use instep_testkit::wait_until;
 
-use crate::support::{BASE, Running, ServedSource, folder, get, run, shell};
+use crate::support::{BASE, Running, ServedSource, folder, get, instep, run, shell};
 
 #[test]
 fn finding_d12_an_address_that_cannot_be_used_ends_each_server_with_2() {
@@ -18,6 +18,28 @@ fn finding_d12_an_address_that_cannot_be_used_ends_each_server_with_2() {
         run(folder.path(), &["serve", "data", "--listen", address], 2);
         run(folder.path(), &["simulate", "--resources", "1", "--listen", address], 2);
     }
+}
+
+#[test]
+fn o756_the_commands_on_pages_can_be_pasted_whatever_the_base_url_contains() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let base = "http://127.0.0.1/it's&so/";
+    let serve = ["serve", "data", "--listen", "127.0.0.1:0", "--base-url", base];
+    let mut server = Running::start(instep(folder.path(), &serve));
+    let address = server.ready()["address"].as_str().unwrap().to_owned();
+    for path in ["", "connected", "set?name="] {
+        let page = get(&address, &format!("/it's&so/resourcesync/{path}"));
+        assert!(page.contains(r"instep sync 'http://127.0.0.1/it'\''s&amp;so/"), "{page}");
+    }
+}
+
+#[test]
+fn o761_the_command_that_demo_prints_serves_its_folder_again() {
+    let folder = folder(&[]);
+    let said = run(folder.path(), &["demo", "work", "--files", "3"], 0);
+    let (_, command) = said.split_once("again with: instep ").unwrap();
+    let arguments: Vec<_> = command.lines().next().unwrap().split(' ').collect();
+    Running::start(instep(folder.path(), &arguments)).ready();
 }
 
 #[test]

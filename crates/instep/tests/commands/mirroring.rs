@@ -272,3 +272,16 @@ fn o350_resources_of_which_only_later_versions_are_held_are_counted() {
     let said = export("2999-01-01", "now");
     assert!(said.contains("2 files") && !said.contains("left out"), "{said}");
 }
+
+#[test]
+fn o760_an_audit_of_a_sample_does_not_say_that_the_copy_is_in_step() {
+    let folder =
+        folder(&[("data/a", "a"), ("data/b", "b"), ("data/c", "c"), ("data/d", "d"), ("data/e", "e")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    run(folder.path(), &["sync", url, "copy"], 0);
+    for what in [&[url.as_str(), "copy"][..], &["copy", "--offline"]] {
+        let said = run(folder.path(), &[&["audit"][..], what, &["--sample", "99%"]].concat(), 0);
+        assert!(said.contains("No difference in the sample: "), "{said}");
+        assert!(!said.contains("In step") && !said.contains("Undamaged"), "{said}");
+    }
+}

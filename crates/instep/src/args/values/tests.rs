@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{duration, percent, rate, size, url};
+use super::{bandwidth, duration, media_type, percent, rate, size, url};
 
 #[test]
 fn values_are_read_as_people_write_them() {
@@ -30,6 +30,25 @@ fn o69_a_rate_is_finite_and_at_least_one_a_day() {
     assert!(rate("0.1/h").is_ok());
     for text in ["inf", "NaN", "1e-300/s", "0.01/h", "0", "-1/s"] {
         assert!(rate(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn o758_a_small_limit_of_bandwidth_needs_its_unit() {
+    for (text, limit) in [("0", 0), ("500KiB", 500 << 10), ("500B", 500), ("5000000", 5_000_000)] {
+        assert_eq!(bandwidth(text), Ok(limit));
+    }
+    assert!(bandwidth("500").unwrap_err().contains("500KiB"));
+    assert!(bandwidth("fast").is_err());
+}
+
+#[test]
+fn o759_a_word_that_matches_no_media_type_is_refused() {
+    for text in ["text/plain", "text/*", "application/vnd.x+json", "*"] {
+        assert_eq!(media_type(text).as_deref(), Ok(text));
+    }
+    for text in ["text", "pdf", "text/html; charset=utf-8", "text/html,text/plain", ""] {
+        assert!(media_type(text).is_err(), "{text}");
     }
 }
 

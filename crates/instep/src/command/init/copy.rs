@@ -24,10 +24,10 @@ struct SourceOffers {
     bytes: u64,
 }
 
-/// Returns a configuration for a copy of a Source.
+/// Returns a configuration for a copy of a Source. `named` is the option that names its file, if commands need one.
 ///
 /// Errors: the Source cannot be reached or explored.
-pub(super) fn draft(url: &Uri, access: AccessOptions) -> anyhow::Result<ConfigDraft> {
+pub(super) fn draft(url: &Uri, access: AccessOptions, named: &str) -> anyhow::Result<ConfigDraft> {
     let http = access.http_options(url.as_str()).map_err(instep_destination::Error::from)?;
     let spool = tempfile::tempdir()?;
     let client = Client::new(http).map_err(instep_destination::Error::from)?;
@@ -37,10 +37,11 @@ pub(super) fn draft(url: &Uri, access: AccessOptions) -> anyhow::Result<ConfigDr
     let mut offer = SourceOffers::default();
     gather(&root, &mut offer);
     let dir = folders::copy(url.as_str()).display().to_string();
-    let command = format!("instep sync {} {}", shell_argument(url.as_str()), shell_argument(&dir));
+    let command = format!("instep sync {} {}{named}", shell_argument(url.as_str()), shell_argument(&dir));
     Ok(ConfigDraft {
         kind: "copy",
         text: text(url, &command, &offer),
+        before: "Read it",
         next: vec![format!("{command} --dry-run"), command],
     })
 }
@@ -53,6 +54,10 @@ fn gather(node: &Node, offer: &mut SourceOffers) {
             Capability::Description => {}
             _ if offer.capabilities.contains(&name) => {}
             _ => offer.capabilities.push(name),
+        }
+        if *capability == Capability::ResourceListArchive {
+            // Its lists are former states of the same resources.
+            return;
         }
         if *capability == Capability::ResourceList {
             offer.resources += node.entries.unwrap_or_default();

@@ -5,5 +5,7 @@ pub(super) struct ConfigDraft {
     /// `copy` or `source`, as the JSON output names it.
     pub(super) kind: &'static str,
     pub(super) text: String,
+    /// The step before the commands, in a few words.
+    pub(super) before: &'static str,
     pub(super) next: Vec<String>,
 }

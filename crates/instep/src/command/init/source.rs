@@ -40,10 +40,10 @@ struct FolderSurvey {
     doubtful: BTreeMap<&'static str, u64>,
 }
 
-/// Returns a configuration for a folder.
+/// Returns a configuration for a folder. `named` is the option that names its file, if commands need one.
 ///
 /// Errors: the folder cannot be read.
-pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
+pub(super) fn draft(folder: &Path, named: &str) -> anyhow::Result<ConfigDraft> {
     if !folder.is_dir() {
         bail!(
             "{} is not a folder; give a folder to publish or the URL of a Source to copy",
@@ -58,14 +58,16 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
     let mut text = format!(
         "# instep: publish {shown} ({size})\n\
          #\n\
-         #   instep publish {shown} --dry-run     see what would be published\n\
-         #   instep publish {shown}               write documents beside the files, for any web server\n\
-         #   instep serve {shown}                 publish and serve, and notice changes at once\n\
+         #   instep publish {shown}{named} --dry-run     see what would be published\n\
+         #   instep publish {shown}{named}               write documents beside the files, for any web server\n\
+         #   instep serve {shown}{named}                 publish and serve, and notice changes at once\n\
          #\n\
          # All options: instep publish --help, instep serve --help\n\n\
          [publish]\n"
     );
     let base = published_at(folder)?;
+    // With the URL of the example, readers would know the resources by names that nobody answers.
+    let before = if base.is_some() { "Read it" } else { "Set base-url in it" };
     // At another address the documents would name URLs that nobody answers.
     let listen = base.as_deref().and_then(own_address).unwrap_or_else(|| LISTEN.to_owned());
     text.push_str(&base_url_lines(base.as_deref(), &shown));
@@ -95,8 +97,9 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
          # tls-key = \"/etc/ssl/example.org/key.pem\"\n",
         bytes(contents.bytes)
     ));
-    let next = vec![format!("instep publish {shown} --dry-run"), format!("instep serve {shown}")];
-    Ok(ConfigDraft { kind: "source", text, next })
+    let next =
+        vec![format!("instep publish {shown}{named} --dry-run"), format!("instep serve {shown}{named}")];
+    Ok(ConfigDraft { kind: "source", text, before, next })
 }
 
 /// Returns the lines of the base URL: that of an earlier publication, or an example.

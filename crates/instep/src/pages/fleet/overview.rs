@@ -50,7 +50,9 @@ pub(super) fn overview(shown: &ShownFleet, title: &str) -> PageBody {
                 button { "Search" }
             }
             (states(query, selected))
-            @if selected.sources.is_empty() { p { "None." } } @else { (table(shown)) }
+            @if shown.states.is_empty() { p { "None yet." } }
+            @else if selected.sources.is_empty() { p { "No Source matches. " a href="?" { "Show all" } } }
+            @else { (table(shown)) }
             (pager(query, selected))
         }
         @if figures.running + figures.ready + figures.ready_new > 0 {
@@ -69,7 +71,7 @@ pub(super) fn overview(shown: &ShownFleet, title: &str) -> PageBody {
 
 fn workers(workers: &[FleetWorker], now: i64) -> Markup {
     html! {
-        table.listing.even #workers {
+        table.listing.stacked.even #workers {
             thead { tr { th scope="col" { "Worker" } th.figure scope="col" { "Since" } th.figure scope="col" { "Runs" } th scope="col" { "Dashboard" } } }
             tbody {
                 @for worker in workers {

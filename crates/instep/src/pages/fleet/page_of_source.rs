@@ -109,6 +109,7 @@ pub(super) async fn first(
         let copy = copy::first_page(&served.fleet.copy(source), name.as_str(), live, range);
         let content = html! {
             (standing(&shown))
+            section { h2 { "Its copy" } }
             @match copy {
                 Ok(copy) => (copy.content),
                 Err(error) if !looks.is_empty() && !is_no_copy(&error) => (warning("The copy cannot be read", &format!("{error:#}"))),

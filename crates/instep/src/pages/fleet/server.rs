@@ -205,7 +205,13 @@ async fn hosts(State(served): State<Arc<ServedFleet>>, headers: HeaderMap) -> Re
 
 async fn log(State(served): State<Arc<ServedFleet>>, headers: HeaderMap) -> Response {
     let Some(operator) = served.access.signed_in(&headers) else {
-        let content = html! { p { "What operators did is for operators only. " @if served.access.has_operators() { a href="sign-in" { "Sign in" } } } };
+        let content = html! {
+            p {
+                "What operators did is for operators only. "
+                @if served.access.has_operators() { a href="sign-in" { "Sign in" } }
+                @else { "Nobody can sign in here: instep run --operators FILE names operators." }
+            }
+        };
         return served.page(&PageBody::new(LOG, LOG, content), "", None);
     };
     let lines = match served.fleet.actions(i64::MAX, LINES).await {
@@ -214,7 +220,7 @@ async fn log(State(served): State<Arc<ServedFleet>>, headers: HeaderMap) -> Resp
     };
     let content = html! {
         @if lines.is_empty() { p { "Nothing yet." } } @else {
-            table.listing.even {
+            table.listing.stacked.even {
                 thead { tr { th scope="col" { "Time" } th scope="col" { "Operator" } th scope="col" { "Action" } th scope="col" { "Source" } } }
                 tbody {
                     @for line in &lines {

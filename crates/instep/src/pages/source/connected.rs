@@ -5,7 +5,7 @@ use maud::html;
 use super::site::{CONNECTED, PageContext};
 use crate::{
     pages::design::{PageBody, copyable, figures},
-    ui::format::count,
+    ui::format::{count, shell_argument, shell_word},
 };
 
 /// Makes the page.
@@ -47,10 +47,10 @@ pub(super) fn connected(site: &PageContext<'_>) -> PageBody {
         section {
             h2 { "Join" }
             p.soft { "Keep a copy in step, which uses the channels by itself:" }
-            (copyable(&format!("instep sync {} --follow", site.base())))
+            (copyable(&format!("instep sync {} --follow", shell_argument(site.base()))))
             @if let Some(channel) = channels.first() {
                 p.soft { "Watch the messages:" }
-                (copyable(&format!("curl -N -H 'Accept: text/event-stream' '{}'", channel.topic)))
+                (copyable(&format!("curl -N -H 'Accept: text/event-stream' {}", shell_word(channel.topic.as_str()))))
             }
         }
     };

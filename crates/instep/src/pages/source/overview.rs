@@ -15,7 +15,7 @@ use crate::{
         chart::{self, ChartRange},
         design::{PageBody, ago, bars, change_kind, copyable, figures, moment, warning},
     },
-    ui::format::{bytes, count},
+    ui::format::{bytes, count, shell_argument},
 };
 
 /// Makes the page.
@@ -31,7 +31,7 @@ pub(super) fn overview(
     let (hours, number) = range.bars();
     let counts = snapshot.activity(hours, number)?;
     let day: u64 = snapshot.activity(1, 24)?.iter().map(instep_source::catalogue::ChangeCounts::total).sum();
-    let sync = format!("instep sync {}", site.base());
+    let sync = format!("instep sync {}", shell_argument(site.base()));
     let content = html! {
         p.lead {
             "A Source of web resources, published with "
@@ -56,9 +56,11 @@ pub(super) fn overview(
         }
         section {
             h2 { "What is here" }
-            div.columns {
-                (bars("By folder", &by_folder(site, &summary.folders)))
-                (bars("By media type", &by_type(&summary.types)))
+            @if overview.resources() == 0 { p { "There are no resources." } } @else {
+                div.columns {
+                    (bars("By folder", &by_folder(site, &summary.folders)))
+                    (bars("By media type", &by_type(&summary.types)))
+                }
             }
         }
         section {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     pages::design::{PageBody, copyable, figures},
-    ui::format::{bytes, count},
+    ui::format::{bytes, count, shell_argument, shell_word},
 };
 
 /// Makes the page of the set that the query names; `None` if there is none.
@@ -22,7 +22,7 @@ pub(super) fn set(site: &PageContext<'_>, sizes: &DocumentSizes) -> Found {
             ("Resources", "set-resources", html! { (count(totals.resources)) }, html! {}),
             ("Size", "set-size", html! { (bytes(totals.bytes)) }, html! {}),
         ]))
-        section { h2 { "Keep a copy of this set" } (copyable(&format!("instep sync {}", place.capability_list()))) }
+        section { h2 { "Keep a copy of this set" } (copyable(&format!("instep sync {}", shell_argument(place.capability_list().as_str())))) }
         section {
             h2 { "What it offers" }
             ul.tree { li { div.node { a href=(site.document_path(&place.name("capabilitylist.xml"))) { "Capability List" } } (of_set(site, sizes, &name)?) } }
@@ -35,9 +35,10 @@ pub(super) fn set(site: &PageContext<'_>, sizes: &DocumentSizes) -> Found {
 pub(super) fn batch(site: &PageContext<'_>, path: &str) -> Option<PageBody> {
     let place = site.view.place();
     let set = site.view.sets().iter().find(|set| place.set(set).name("batch") == path)?;
-    let endpoint = place.uri(path);
-    let list = format!("curl -f --json '[\"{}PATH\"]' -o batch.zip '{endpoint}'", site.base());
-    let since = format!("curl -f --json '{{\"since\":\"2026-01-01T00:00:00Z\"}}' -o batch.zip '{endpoint}'");
+    let endpoint = shell_word(place.uri(path).as_str());
+    let resources = shell_word(&format!("[\"{}PATH\"]", site.base()));
+    let list = format!("curl -f --json {resources} -o batch.zip {endpoint}");
+    let since = format!("curl -f --json '{{\"since\":\"2026-01-01T00:00:00Z\"}}' -o batch.zip {endpoint}");
     let content = html! {
         p.lead {
             "This address is for programs: it answers a POST with a ZIP of many resources of "

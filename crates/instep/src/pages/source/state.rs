@@ -5,7 +5,7 @@ use maud::html;
 use super::site::{PageContext, STATUS};
 use crate::{
     pages::design::{PageBody, copyable, figures, moment, warning},
-    ui::format::{bytes, count},
+    ui::format::{bytes, count, shell_word},
 };
 
 /// Makes the page.
@@ -50,8 +50,12 @@ pub(super) fn state(site: &PageContext<'_>) -> PageBody {
         section {
             h2 { "For programs" }
             p.soft { "This page as JSON, readiness for a load balancer, and metrics for Prometheus:" }
-            (copyable(&["status", "readyz", "metrics"].map(|name| format!("curl -fsS '{}{name}'", site.base())).join("\n")))
+            (copyable(&["status", "readyz", "metrics"].map(|name| fetch(&format!("{}{name}", site.base()))).join("\n")))
         }
     };
     PageBody::new("Status", STATUS, content)
+}
+
+fn fetch(url: &str) -> String {
+    format!("curl -fsS {}", shell_word(url))
 }

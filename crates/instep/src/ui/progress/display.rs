@@ -4,6 +4,8 @@
 
 use std::time::{Duration, Instant};
 
+use instep_destination::Phase;
+
 use super::tally::ProgressTally;
 use crate::ui::format::{bytes, count, counted, elapsed, name};
 
@@ -63,9 +65,10 @@ impl Display {
 
     fn totals(&mut self, tally: &ProgressTally, now: Instant) -> String {
         let speed = self.speed(tally, now);
-        let phase = tally.phase.map_or("starting", instep_destination::Phase::as_str);
+        let phase = tally.phase.map_or("starting", Phase::as_str);
         let planned = tally.planned;
-        if planned.fetches == 0 {
+        // While other work is done, the resources to fetch would be taken for those to delete, or to hash.
+        if planned.fetches == 0 || tally.phase.is_some_and(|phase| phase != Phase::Fetching) {
             let time = elapsed(now.duration_since(tally.started));
             return match tally.bytes {
                 0 => format!("{phase}, {time}"),
@@ -146,7 +149,7 @@ fn cut(line: &str, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use instep_destination::{Event, Item, Letter, Phase, PlanTotals};
+    use instep_destination::{Event, Item, Letter, PlanTotals};
 
     use super::*;
 
@@ -173,6 +176,14 @@ mod tests {
             display.line(&mut tally, start + Duration::from_secs(10)),
             "fetching 82 of 328 resources (25%), 10.0 MiB of 40.0 MiB, 1.0 MiB/s, ETA 30.0 s"
         );
+    }
+
+    #[test]
+    fn o755_resources_are_counted_only_while_they_are_fetched() {
+        let start = Instant::now();
+        let (mut tally, mut display) = (tally(start), Display::default());
+        tally.add(&Event::Phase(Phase::Deleting));
+        assert_eq!(display.line(&mut tally, start + Duration::from_secs(5)), "deleting, 5.0 s");
     }
 
     #[test]
@@ -230,6 +241,22 @@ mod tests {
             display.line(&mut tally, later),
             "discovering, 30.0 s; waiting 12.0 s for http://down.example"
         );
+    }
+
+    #[test]
+    fn o757_a_run_that_waits_shows_no_transfer_and_the_wait_is_no_part_of_the_next_round() {
+        let start = Instant::now();
+        let (mut tally, mut display) = (ProgressTally::new(start), Display::default());
+        tally.transfers.push(("http://example.org/list.xml".into(), 0, None));
+        tally.end_round(start);
+        tally.add(&Event::Phase(Phase::Waiting));
+        assert_eq!(display.line(&mut tally, start + Duration::from_secs(30)), "waiting, 30.0 s");
+        let begun = start + Duration::from_secs(300);
+        tally.end_wait(begun);
+        tally.add(&Event::Phase(Phase::Discovering));
+        assert_eq!(display.line(&mut tally, begun + Duration::from_secs(1)), "discovering, 1.0 s");
+        let round = tally.end_round(begun + Duration::from_secs(2));
+        assert_eq!(round.fields(0)["seconds"], 2.0);
     }
 
     #[test]

@@ -67,7 +67,14 @@ impl ProgressTally {
     /// Counts an event.
     pub(super) fn add(&mut self, event: &Event<'_>) {
         match event {
-            Event::Phase(phase) => self.phase = Some(*phase),
+            Event::Phase(phase) => {
+                self.phase = Some(*phase);
+                if *phase == Phase::Waiting {
+                    // The last report of a round may name requests that ended after it.
+                    self.transfers.clear();
+                    self.waiting.clear();
+                }
+            }
             Event::Planned(totals) => {
                 self.planned.fetches += totals.fetches;
                 self.planned.deletions += totals.deletions;
@@ -103,6 +110,13 @@ impl ProgressTally {
             }
             Event::Warning(_) => self.problems += 1,
             _ => {}
+        }
+    }
+
+    /// Starts the round now if the run has waited until now: the wait is not a part of it.
+    pub(super) fn end_wait(&mut self, now: Instant) {
+        if self.phase == Some(Phase::Waiting) {
+            (self.started, self.round.started) = (now, now);
         }
     }
 
