@@ -58,6 +58,7 @@ impl Inventory {
     /// after it.
     pub(crate) fn last_gap_end(
         &self,
+        found: &CapabilitySet,
         held: Option<&Checkpoint>,
         newest: Option<DateTime>,
     ) -> Option<DateTime> {
@@ -65,8 +66,15 @@ impl Inventory {
         // Something else may have changed later in the second of an entry, but not at an exact time.
         let is_exact = |time: DateTime| time.precision() > Precision::Second;
         let after = |time: DateTime| time.unix_micros() + i64::from(is_exact(time));
-        let listed = newest.map(|newest| DateTime::from_unix_micros(after(newest)));
+        let listed = newest.filter(|_| self.is_first_choice(found));
+        let listed = listed.map(|newest| DateTime::from_unix_micros(after(newest)));
         held.and_then(|held| held.datetime).max(listed).filter(|_| is_new)
+    }
+
+    /// Returns `true` if the next inventory is later. The exception is a dump that was read instead of a list, because the
+    /// list may be older.
+    fn is_first_choice(&self, found: &CapabilitySet) -> bool {
+        self.dump.is_none() || found.get(&Capability::ResourceList).is_none()
     }
 
     /// Plans the complete inventory: the Resource List, or otherwise the manifests of the Resource Dump.
