@@ -46,6 +46,7 @@ impl Draft {
             return Ok(shape);
         }
         self.may_hold_earlier = true;
+        self.met.doubtful |= shape.is_disordered;
         let root = document.header.metadata.as_ref();
         let begins = plausible(root.and_then(|root| root.from).or(begins), Some(latest));
         // An entry that is dated only by its order is later than everything held so far.

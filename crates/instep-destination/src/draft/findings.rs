@@ -8,7 +8,7 @@ pub(crate) struct ChangeFindings {
     /// `true` if a new change has no time: then an inventory may be older or newer than it (O15).
     pub(crate) undated: bool,
     /// `true` if a list was lost after such a change was read: only it may show that the list before it ends earlier
-    /// than an inventory.
+    /// than an inventory. Or if a list is in no order, and has an impossible time (O774).
     pub(crate) doubtful: bool,
     /// `true` if a Change List no longer has changes that were applied (O411).
     pub(crate) lost_changes: bool,

@@ -17,7 +17,7 @@ pub(crate) struct SetHistory {
     pub(super) has_no_changes: bool,
     /// The end of the last gap in the changes of the set, before which a deletion may have been missed, or the time of an
     /// inventory since: of what changed before it, a new inventory without a time can tell. An inventory that states none
-    /// counts with the time that the copy had reached before it, once it was applied.
+    /// counts with the time that the copy had reached before it, or that of its newest entry (O775), once it was applied.
     pub(crate) last_gap: Option<DateTime>,
     /// `true` if the state keeps deletions of the set: usually it does not, which saves a look-up for each resource.
     pub(super) keeps_deletions: bool,

@@ -22,7 +22,7 @@ pub(crate) struct InventoryCount {
     /// Selected entries whose resources are current.
     pub(super) unchanged: u64,
     /// The newest time of an entry.
-    pub(super) newest: Option<DateTime>,
+    pub(crate) newest: Option<DateTime>,
     /// `true` if it is the one that was applied last.
     pub(super) was_applied: bool,
     /// `true` if a resource seems to have changed or gone after it.

@@ -45,6 +45,8 @@ struct Part {
     excluded: Vec<Desired>,
     /// The room that all of them take, in resources of usual size.
     weight: usize,
+    /// The number of selected ones when it was last known that none of them is there twice.
+    distinct: usize,
 }
 
 impl Part {
@@ -139,7 +141,7 @@ impl Draft {
         desired.is_listed = true;
         self.inventory.newest = self.inventory.newest.max(desired.metadata.datetime);
         part.weight += desired.weight();
-        let has_room = self.policy.limit.is_none_or(|most| self.inventory.selected < most);
+        let has_room = self.has_room(part);
         self.inventory.is_cut |= !has_room;
         if !has_room || !self.policy.selection.wants(entry) {
             // It stays in the part: the resource exists, so that its absence from the selection implies no deletion.
@@ -169,6 +171,18 @@ impl Draft {
         Ok(())
     }
 
+    /// Returns `true` if the operator's limit leaves room for another resource. One that is listed twice takes it once.
+    fn has_room(&mut self, part: &mut Part) -> bool {
+        let Some(most) = self.policy.limit else { return true };
+        if self.inventory.selected >= most && part.distinct < part.selected.len() {
+            let before = part.selected.len();
+            self.drop_repeated(&mut part.selected);
+            part.distinct = part.selected.len();
+            self.account.superseded += (before - part.distinct) as u64;
+        }
+        self.inventory.selected < most
+    }
+
     /// Adds the linked resources of the entry that are also wanted: a description, a preview (§14.5, §14.6).
     pub(super) fn add_linked(&self, linked: &mut Vec<Desired>, speaker: Option<&Origin>, entry: &Entry) {
         let relations = &self.policy.with_links;
@@ -195,7 +209,7 @@ impl Draft {
     /// not selected.
     fn merge_part(&mut self, part: Part, at: Option<DateTime>, was_applied: bool) -> Result<(), Error> {
         let before = part.len();
-        let Part { selected: mut desired, mut linked, mut excluded, weight: _ } = part;
+        let Part { selected: mut desired, mut linked, mut excluded, .. } = part;
         self.drop_repeated(&mut desired);
         for others in [&mut linked, &mut excluded] {
             others.sort_by(|a, b| a.uri.cmp(&b.uri));

@@ -120,3 +120,35 @@ fn o770_an_inventory_without_a_time_takes_back_no_change_of_newer_bytes_without_
     assert_eq!(length_of_a(&mut before_the_list), Some(7));
     before_the_list.check_account().unwrap();
 }
+
+#[test]
+fn o773_a_resource_that_is_listed_twice_takes_the_room_of_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut draft = draft(folder.path());
+    draft.policy.limit = Some(2);
+    let entries = ["a", "a", "b", "c"].map(|name| format!("<url><loc>{URL}{name}</loc></url>")).concat();
+    let list = document_with(folder.path(), "resourcelist", &(entries + "</urlset>"));
+    draft.read_list(&list, None, false).unwrap();
+    assert_eq!((draft.actions().totals(ActionKind::Create).0, draft.inventory.selected), (2, 2));
+    draft.check_account().unwrap();
+}
+
+#[test]
+fn o774_an_impossible_time_in_a_list_without_order_leaves_it_open_if_an_inventory_is_newer() {
+    let folder = tempfile::tempdir().unwrap();
+    let is_doubtful = |years: [u32; 3]| {
+        let entry = |year: u32| {
+            format!(
+                "<url><loc>{URL}{year}</loc><rs:md change=\"updated\" datetime=\"{year}-01-01T00:00:00Z\"/></url>"
+            )
+        };
+        let entries = years.map(entry).concat();
+        let changes = document_with(folder.path(), "changelist", &(entries + "</urlset>"));
+        let mut draft = draft(folder.path());
+        draft.read_changes(&changes, None, None, None, 0).unwrap();
+        draft.met.doubtful
+    };
+    assert!(is_doubtful([9_000, 2_021, 2_020]));
+    assert!(!is_doubtful([9_000, 2_020, 2_021]), "their order tells");
+    assert!(!is_doubtful([2_022, 2_021, 2_020]), "their times tell");
+}

@@ -39,6 +39,8 @@ pub(crate) struct Survey {
     /// The time before, and `true` if one is older than the one before it.
     before: Option<DateTime>,
     falls: bool,
+    /// `true` if an entry states a time that no clock has reached.
+    has_impossible: bool,
     /// `true` if what is looked at was listed beside no inventory.
     is_alone: bool,
     entries: u64,
@@ -64,6 +66,9 @@ pub(crate) struct Shape {
     /// `true` if changes that were read before are missing, and others came later: the Source was restored from a
     /// backup, or wrote the list anew (O411).
     pub lost_changes: bool,
+    /// `true` if an entry states a time that no clock has reached, and the entries are in no order: nothing shows if it is
+    /// older than an inventory (O774).
+    pub is_disordered: bool,
     /// The digest of all entries.
     pub leading: [u8; 32],
     /// Only changes at this time or later count.
@@ -99,6 +104,7 @@ impl Survey {
             has_undated: false,
             before: None,
             falls: false,
+            has_impossible: false,
             is_alone: false,
             entries: 0,
             leading: LeadingEntries::new(),
@@ -129,6 +135,7 @@ impl Survey {
         self.judge.observe(entry);
         let time = plausible(entry.metadata.datetime, self.latest);
         self.has_undated |= time.is_none();
+        self.has_impossible |= time.is_none() && entry.metadata.datetime.is_some();
         let since = self.since.zip(time);
         self.up_to_since += u64::from(since.is_some_and(|(since, time)| time.instant() < since.end()));
         let time = time.filter(|time| !is_over(Some(*time), self.begun()));
@@ -187,6 +194,7 @@ impl Survey {
                 && entries < mark_entries
                 && !lost_changes,
             lost_changes,
+            is_disordered: self.has_impossible && self.falls,
             leading: self.leading.digest(),
             since: self.since,
             begun,

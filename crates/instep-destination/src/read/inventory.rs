@@ -10,7 +10,7 @@ mod from_dump;
 mod generation;
 mod members;
 
-use resourcesync::{Capability, DateTime, Form, Uri};
+use resourcesync::{Capability, DateTime, Form, Uri, value::Precision};
 
 use super::{
     applied::{digest_of, has_digest, is_applied, same_instant},
@@ -54,10 +54,27 @@ impl Inventory {
     }
 
     /// Returns the time since which the next inventory can tell what was deleted, if neither states its own: a new one
-    /// came after what the copy had reached, which is `held`, and the next one is made after it.
-    pub(crate) fn last_gap_end(&self, held: Option<&Checkpoint>) -> Option<DateTime> {
+    /// came after what the copy had reached, which is `held`, and after the `newest` of its entries. The next one is made
+    /// after it.
+    pub(crate) fn last_gap_end(
+        &self,
+        found: &CapabilitySet,
+        held: Option<&Checkpoint>,
+        newest: Option<DateTime>,
+    ) -> Option<DateTime> {
         let is_new = self.complete && self.at.is_none() && !self.was_applied;
-        held.filter(|_| is_new)?.datetime
+        // Something else may have changed later in the second of an entry, but not at an exact time.
+        let is_exact = |time: DateTime| time.precision() > Precision::Second;
+        let after = |time: DateTime| time.unix_micros() + i64::from(is_exact(time));
+        let listed = newest.filter(|_| self.is_first_choice(found));
+        let listed = listed.map(|newest| DateTime::from_unix_micros(after(newest)));
+        held.and_then(|held| held.datetime).max(listed).filter(|_| is_new)
+    }
+
+    /// Returns `true` if the next inventory is later. The exception is a dump that was read instead of a list, because the
+    /// list may be older.
+    fn is_first_choice(&self, found: &CapabilitySet) -> bool {
+        self.dump.is_none() || found.get(&Capability::ResourceList).is_none()
     }
 
     /// Plans the complete inventory: the Resource List, or otherwise the manifests of the Resource Dump.

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use instep_destination::{AuditReport, SyncReport};
-
 use crate::{
     documents::{Site, body},
     naive::{Expected, Verdict},
@@ -107,7 +105,7 @@ impl Story<'_> {
                     .map(|version| version.map(bytes))
                     .collect(),
                 is_broken: phase.broken.contains_key(&path),
-                is_kept: !self.wishes.delete || self.wishes.guard,
+                is_kept: !self.wishes.delete || self.wishes.guard || self.has_vanished(set),
                 // A resource left out and no longer listed is in the gap that the run reports, or in a set without a name.
                 is_left_out: self.wishes.may_leave_out(&path)
                     || self.was_narrow && (!ended.is_covered || self.has_vanished(set)),
@@ -120,8 +118,10 @@ impl Story<'_> {
         if self.clock_went_back {
             return wrong;
         }
-        // While no document names its set, a damaged resource may have got other bytes at the Source.
-        let may_be_unknown = self.repairs && self.source.vanished.is_some();
+        // While no document names its set, a damaged resource may have got other bytes at the Source, and so may one that was
+        // left out before a gap.
+        let may_be_unknown =
+            self.repairs && self.source.vanished.is_some() || self.was_narrow && !ended.is_covered;
         let untroubled = phase.broken.is_empty() && !state.stale && !doubtful && !may_be_unknown;
         let Wishes { guard, delete, .. } = self.wishes;
         let is_refused = guard && ended.sync == REFUSED;
@@ -186,29 +186,6 @@ impl Story<'_> {
     }
 }
 
-/// Returns the differences between a run and an audit just before it. Resources that the audit could not compare may
-/// turn out either way, and fetched bytes that equal those held are no difference.
-pub(crate) fn contradictions(
-    audit: &AuditReport,
-    run: &SyncReport,
-    changed: u64,
-    deletes: bool,
-) -> Vec<String> {
-    let changes = audit.missing + audit.differing;
-    let most = changes + audit.unauditable + audit.failed;
-    let mut wrong = Vec::new();
-    if run.created + run.updated < changes || changed > most {
-        let (created, updated) = (run.created, run.updated);
-        wrong.push(format!(
-            "an audit finds {changes} to fetch, and then {created} are created, {updated} updated, {changed} are others"
-        ));
-    }
-    if deletes && run.deleted != audit.surplus {
-        wrong.push(format!("an audit finds {} to delete, and then {} are", audit.surplus, run.deleted));
-    }
-    wrong
-}
-
 /// Returns the versions of a resource after those that may be right: what is fetched may be newer than what is listed.
 fn later(set: &Set, resource: usize, expected: &Expected) -> BTreeSet<u32> {
     let right = expected.or.iter().chain([&expected.version]);
@@ -253,7 +230,7 @@ impl Resource {
         state.resources += u64::from(states.into_iter().any(Option::is_some));
         // The Source does not serve the listed state any more: the later changes were in a list that is lost.
         let outdated = self.right.is_some() && self.right != self.served;
-        state.stale |= outdated || (self.is_broken && self.is != self.right);
+        state.stale |= outdated || expected.is_contradicted || (self.is_broken && self.is != self.right);
         // If the documents do not tell if the resource was deleted, the server does.
         let is_gone = self.right.is_none() || self.served.is_none() && self.or.contains(&None);
         let is_surplus = is_gone && self.is.is_some() && self.is_kept && self.is == self.was;

@@ -26,11 +26,13 @@ pub(crate) struct Expected {
     pub(crate) doubted: Vec<Option<u32>>,
     /// `true` if the resource may stay as it was, provided that the run reports that it could not do everything.
     pub(crate) may_wait: bool,
+    /// `true` if another set lists an earlier state, which the Source does not serve any more.
+    pub(crate) is_contradicted: bool,
 }
 
 impl Expected {
     fn new(version: Option<u32>, may_wait: bool) -> Self {
-        Self { version, or: Vec::new(), doubted: Vec::new(), may_wait }
+        Self { version, or: Vec::new(), doubted: Vec::new(), may_wait, is_contradicted: false }
     }
 
     /// Returns the state of a resource of two sets. It exists while one of them names it, and the newer version counts.
@@ -38,8 +40,9 @@ impl Expected {
     pub(crate) fn with(self, other: Self) -> Self {
         let (version, older) = (self.version.max(other.version), self.version.min(other.version));
         let may_wait = self.may_wait || other.may_wait || version != older;
+        let is_contradicted = older.is_some() && version != older;
         let doubted = [self.doubted, other.doubted].concat();
-        Self { version, or: [self.or, other.or].concat(), doubted, may_wait }
+        Self { version, or: [self.or, other.or].concat(), doubted, may_wait, is_contradicted }
     }
 }
 

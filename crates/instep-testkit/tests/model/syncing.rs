@@ -9,7 +9,7 @@ use instep_destination::{
 
 use crate::{
     documents::Site,
-    judge::{Ended, contradictions},
+    judge::Ended,
     killed,
     run::{Story, files},
     server::End,
@@ -157,4 +157,22 @@ impl Story<'_> {
         );
         result
     }
+}
+
+/// Returns the differences between a run and an audit just before it. Resources that the audit could not compare may
+/// turn out either way, and fetched bytes that equal those held are no difference.
+fn contradictions(audit: &AuditReport, run: &SyncReport, changed: u64, deletes: bool) -> Vec<String> {
+    let changes = audit.missing + audit.differing;
+    let most = changes + audit.unauditable + audit.failed;
+    let mut wrong = Vec::new();
+    if run.created + run.updated < changes || changed > most {
+        let (created, updated) = (run.created, run.updated);
+        wrong.push(format!(
+            "an audit finds {changes} to fetch, and then {created} are created, {updated} updated, {changed} are others"
+        ));
+    }
+    if deletes && run.deleted != audit.surplus {
+        wrong.push(format!("an audit finds {} to delete, and then {} are", audit.surplus, run.deleted));
+    }
+    wrong
 }

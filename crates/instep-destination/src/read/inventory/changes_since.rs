@@ -1,7 +1,5 @@
 //! The changes that are listed since an inventory, and the coverage of both.
 
-use resourcesync::Capability;
-
 use super::Inventory;
 use crate::{
     Error, ProblemKind,
@@ -84,11 +82,9 @@ impl Inventory {
         checkpoint
     }
 
-    /// Records its time, because the next inventory is later even if it states no time. The exception is a dump that
-    /// was read instead of a list, because the list may be older.
+    /// Records its time, because the next inventory is later even if it states no time.
     fn note_time(&self, found: &CapabilitySet, set: &SetRun) {
-        let is_first_choice = self.dump.is_none() || found.get(&Capability::ResourceList).is_none();
-        if let Some(at) = self.at.filter(|_| is_first_choice) {
+        if let Some(at) = self.at.filter(|_| self.is_first_choice(found)) {
             set.with(|draft| draft.history.meet_gap(at));
         }
     }
