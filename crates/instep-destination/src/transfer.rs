@@ -4,6 +4,7 @@
 mod adopt;
 mod batches;
 mod carrier;
+mod doubtful;
 mod early;
 mod feed;
 pub(crate) mod fetch;
