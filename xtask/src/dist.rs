@@ -15,7 +15,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::run::{cargo, checked, is_installed, output, root, target};
+use crate::run::{cargo, checked, host, is_installed, output, root, target};
 
 const SUMMARY: &str = "Publish folders and keep verified mirrors over HTTP";
 const HOMEPAGE: &str = "https://github.com/instep-sync/instep";
@@ -105,12 +105,6 @@ fn default_platform() -> Result<String> {
          C library of this machine, and runs where that is as new."
     );
     Ok(host)
-}
-
-fn host() -> Result<String> {
-    let about = output(Command::new("rustc").arg("-vV").current_dir(root()))?;
-    let host = about.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("rustc -vV names no host")?.to_owned())
 }
 
 fn build(platform: &str, profile: &str) -> Result<PathBuf> {

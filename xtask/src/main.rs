@@ -10,6 +10,8 @@ mod run;
 mod test;
 mod unused;
 
+use std::process::ExitCode;
+
 use anyhow::{Result, bail};
 
 const USAGE: &str = "\
@@ -21,7 +23,18 @@ cargo xtask python [--dist]      build the Python package and test it in an envi
                                  wheel for others
 cargo xtask peers                install the peers of the tests and of the measurements";
 
-fn main() -> Result<()> {
+/// Prints an error without the place in this program that it came from: the reader's question is which command failed.
+fn main() -> ExitCode {
+    match command() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn command() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
@@ -38,6 +51,10 @@ fn main() -> Result<()> {
             peers::install_python();
             Ok(())
         }
-        _ => bail!("Not a command\n\n{USAGE}\n\n{}", ci::help()),
+        ["help" | "-h" | "--help"] => {
+            println!("{USAGE}\n\n{}", ci::help());
+            Ok(())
+        }
+        _ => bail!("There is no such command\n\n{USAGE}\n\n{}", ci::help()),
     }
 }

@@ -23,6 +23,13 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
+/// Returns the platform of this machine, as `rustc` names it.
+pub fn host() -> Result<String> {
+    let about = output(Command::new("rustc").arg("-vV").current_dir(root()))?;
+    let host = about.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(host.context("rustc -vV names no host")?.to_owned())
+}
+
 /// Returns the `cargo` that started this program, without the environment that it set: crates would otherwise be rebuilt
 /// each time because of it.
 pub fn cargo(arguments: &[&str]) -> Command {

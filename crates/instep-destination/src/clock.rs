@@ -50,11 +50,15 @@ impl Clocks {
         self.server.fetch_max(sent.unix_micros(), Relaxed);
     }
 
-    /// Returns the latest possible present time. The server's clock alone is not trusted, because an attacker who
-    /// replays old documents can also state old times (D36).
+    /// Returns the present time by the clock that is ahead of the others. The server's clock alone is not trusted, because
+    /// an attacker who replays old documents can also state old times (D36).
+    pub(crate) fn present(&self) -> DateTime {
+        DateTime::from_unix_micros(self.server.load(Relaxed)).max(now())
+    }
+
+    /// Returns the latest possible present time.
     pub(crate) fn latest_time(&self) -> DateTime {
-        let server = DateTime::from_unix_micros(self.server.load(Relaxed));
-        latest_time(Some(server.max(now())))
+        latest_time(Some(self.present()))
     }
 
     /// Returns `true` if the servers' clocks are behind a time that an earlier run read from them (O45).

@@ -226,7 +226,7 @@ impl Committer {
             CopyStore::Packs(_) => self.store.staging().recycle(&work.leftovers),
         }
         let mut flushed = work.conclude();
-        flushed.untold = self.deliver_changes()?;
+        flushed.undelivered = self.deliver_changes()?;
         Ok(flushed)
     }
 
@@ -244,8 +244,8 @@ impl Committer {
     /// Commits the last group, and passes on all remaining changes.
     fn conclude(&mut self) -> Result<Flushed, CommitError> {
         let mut flushed = self.flush()?;
-        if flushed.untold.is_none() {
-            flushed.untold = self.deliver_changes()?;
+        if flushed.undelivered.is_none() {
+            flushed.undelivered = self.deliver_changes()?;
         }
         Ok(flushed)
     }

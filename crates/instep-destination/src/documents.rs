@@ -222,8 +222,10 @@ impl Documents {
             }
         }
         let (uri, content, limits) = (uri.clone(), spool.finish(), self.limits);
-        Download { uri, headers: HeaderMap::new(), validators: Validators::default(), content, limits }
-            .document()
+        let (headers, validators) = (HeaderMap::new(), Validators::default());
+        let document = Download { uri, headers, validators, content, limits }.document()?;
+        // It has no answer of its own, and this machine's clock may be behind that of the Source (O771).
+        Ok(Document { date: Some(self.clocks.present()), ..document })
     }
 
     async fn receive(&self, request: &Request) -> Result<Fetched, DocumentError> {

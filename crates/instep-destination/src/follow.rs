@@ -96,7 +96,7 @@ impl Following<'_> {
                     }
                     self.note(&format!("{what}; looking again later"));
                     failed = true;
-                    self.pace.after_failure()
+                    self.pause_after_failure(&error)
                 }
                 Err(error) => return Err(error),
             };
@@ -126,6 +126,11 @@ impl Following<'_> {
         let guarded = matches!(error, Error::Refused { guard, .. } if passing.contains(guard));
         let may_pass = error.is_retryable() || guarded;
         may_pass && (self.has_completed || may_come_back)
+    }
+
+    /// Returns the pause after a round that failed. A guard refuses the next round too, until the Source publishes again.
+    fn pause_after_failure(&mut self, error: &Error) -> Duration {
+        if error.is_retryable() { self.pace.after_unreachable() } else { self.pace.after_failure() }
     }
 
     /// Does one run over the copy, and returns its outcome.

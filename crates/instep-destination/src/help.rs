@@ -2,7 +2,7 @@
 //! `slices.rs`.
 
 use crate::{
-    Error, Monitor, SyncOptions, SyncReport,
+    Error, Monitor, Shutdown, SyncOptions, SyncReport,
     run::{HelpedCopy, LocalCopy, RunLimits, SyncRun},
     state::{StateError, WaitingPlans},
 };
@@ -26,12 +26,12 @@ pub async fn help(options: &SyncOptions, monitor: &dyn Monitor) -> Result<Option
 pub struct SharedPlans(WaitingPlans);
 
 impl SharedPlans {
-    /// Returns the shared plans at the URL of a state.
+    /// Returns the shared plans at the URL of a state. After the shutdown the server is not waited for any more.
     ///
     /// # Errors
     /// If it is not a PostgreSQL URL.
-    pub fn at(url: &str) -> Result<Self, Error> {
-        Ok(Self(WaitingPlans::at(url).map_err(StateError::from)?))
+    pub fn at(url: &str, shutdown: &Shutdown) -> Result<Self, Error> {
+        Ok(Self(WaitingPlans::at(url, shutdown.token()).map_err(StateError::from)?))
     }
 
     /// Returns the names of the copies whose plans have unclaimed slices.

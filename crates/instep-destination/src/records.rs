@@ -16,11 +16,11 @@ mod maps;
 mod metadata;
 pub(crate) mod operations;
 mod package;
-mod policy;
+pub(crate) mod policy;
 mod recent_deletions;
 pub(crate) mod slice;
 pub(crate) mod state_line;
-mod unusable;
+pub(crate) mod unusable;
 mod versioned;
 pub(crate) mod way;
 

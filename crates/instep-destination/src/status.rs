@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, path::Path};
 use instep_store::{Lock, RootFolder};
 
 use crate::{
-    CopyLocation, Coverage, Error, ObjectsStatus, RunStatus, SourceStatus, Status, Strategy, records,
+    CopyLocation, Coverage, Error, ObjectsStatus, RunStatus, Shutdown, SourceStatus, Status, Strategy,
+    records,
     run::{LocalCopy, storage},
     state::{LoggedProblem, Owed, ReadState, SetId, SourceId},
     store::FolderStore,
@@ -60,12 +61,12 @@ pub fn status_at(copy: &CopyLocation) -> Result<Status, Error> {
 }
 
 /// Returns the number of resources that a copy holds, and the number of their bytes. It costs less than [`status_at`],
-/// and a fleet calls it after each look that changed something.
+/// and a fleet calls it after each look that changed something. After the shutdown a database is not waited for any more.
 ///
 /// # Errors
 /// If there is no copy, or the state cannot be read.
-pub fn holdings_at(copy: &CopyLocation) -> Result<(u64, u64), Error> {
-    let state = LocalCopy::state_at(copy)?.open_beside()?;
+pub fn holdings_at(copy: &CopyLocation, shutdown: &Shutdown) -> Result<(u64, u64), Error> {
+    let state = LocalCopy::state_at(copy)?.until(shutdown).open_beside()?;
     Ok((resources_held(&*state)?, state.held_bytes()?))
 }
 
@@ -109,8 +110,8 @@ fn last_run(state: &dyn ReadState, source: Option<SourceId>) -> Result<Option<Ru
         Some(documents) => format!("using {documents}: {summary}"),
         None => summary,
     });
-    let told = |problem: LoggedProblem| (problem.kind, (problem.count, problem.message));
-    let problems = problems.into_iter().map(told).collect();
+    let counted = |problem: LoggedProblem| (problem.kind, (problem.count, problem.message));
+    let problems = problems.into_iter().map(counted).collect();
     Ok(Some(RunStatus { ended: run.finished, exit_code: run.exit_code, summary, problems }))
 }
 
@@ -136,4 +137,28 @@ fn problems(state: &dyn ReadState, sets: &[SetId]) -> Result<BTreeMap<String, u6
 /// either.
 fn is_locked(own: &Path) -> bool {
     RootFolder::open(own).is_ok_and(|own| Lock::is_taken(own).unwrap_or(false))
+}
+
+#[cfg(all(test, feature = "postgres"))]
+mod tests {
+    use std::{
+        net::TcpListener,
+        time::{Duration, Instant},
+    };
+
+    use super::*;
+
+    #[test]
+    fn o711_the_size_of_a_copy_in_a_database_is_not_waited_for_after_the_shutdown() {
+        // It takes connections and says nothing.
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let state = format!("postgres://me@{}/copies?copy=a", silent.local_addr().unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let copy = CopyLocation::in_folder(folder.path()).with_state(state);
+        let shutdown = Shutdown::new();
+        shutdown.request();
+        let began = Instant::now();
+        assert!(holdings_at(&copy, &shutdown).is_err());
+        assert!(began.elapsed() < Duration::from_secs(20), "it waited as long as a run does");
+    }
 }

@@ -91,14 +91,7 @@ impl SyncRun<'_> {
         self.choose_by_metadata(&set).await?;
         self.note_plain_sitemap(&set);
         self.guard(&mut set, planned.inventory)?;
-        let Choice { strategy, reason } = planned.choice;
-        // The note is written once, even if several sets use the same documents for the same reason.
-        let before = &self.reporter.report;
-        let was_said = (before.strategy, &before.reason) == (strategy, &reason);
-        if let Some(documents) = strategy.documents().filter(|_| !was_said) {
-            self.reporter.note(&format!("Using {documents}: {reason}"));
-        }
-        (self.reporter.report.strategy, self.reporter.report.reason) = (strategy, reason);
+        self.report_choice(planned.choice);
         self.account_for(&mut set, planned.inventory.is_some())?;
         let is_renewed = planned.inventory.is_some() || !found.has_inventory() && set.new_documents;
         self.account_for_unusable(&mut set, is_renewed)?;
@@ -123,6 +116,17 @@ impl SyncRun<'_> {
         self.policy.take_from_limit(selected);
         self.reporter.report.checkpoint = self.state().checkpoint(id)?.and_then(|held| held.datetime);
         Ok(())
+    }
+
+    /// Reports the way that was chosen. The note is written once, even if several sets use the same documents for the same
+    /// reason.
+    fn report_choice(&mut self, Choice { strategy, reason }: Choice) {
+        let before = &self.reporter.report;
+        let was_noted = (before.strategy, &before.reason) == (strategy, &reason);
+        if let Some(documents) = strategy.documents().filter(|_| !was_noted) {
+            self.reporter.note(&format!("Using {documents}: {reason}"));
+        }
+        (self.reporter.report.strategy, self.reporter.report.reason) = (strategy, reason);
     }
 
     /// Reports the limitations of a site that has only a Sitemap.
@@ -184,9 +188,11 @@ impl SyncRun<'_> {
 
     /// Leaves the coverage unknown after the clock of the Source went back, unless an inventory of a later time was read:
     /// a held resource with an earlier time may be older or newer than it (O54). An inventory whose time the clock has
-    /// not reached again was made before the clock went back.
+    /// not reached again was made before the clock went back. If a held resource seems to be later than the inventory, the
+    /// copy had reached a later time than it knows, by changes without times (O772).
     fn settle_clock_step(&mut self, set: &mut SetRun, behind: DateTime, is_now: bool) -> Result<(), Error> {
-        let later = set.inventory.filter(|at| behind.end() <= at.instant());
+        let is_later = |at: &DateTime| behind.end() <= at.instant();
+        let later = set.inventory.filter(is_later).filter(|_| !set.with(|draft| draft.inventory.meets_later));
         if is_now || later.is_none() {
             set.coverage = Some(Coverage::Unknown);
         }

@@ -4,11 +4,13 @@
 mod adopt;
 mod batches;
 mod carrier;
+mod conclusion;
 mod doubtful;
 mod early;
 mod feed;
 pub(crate) mod fetch;
 mod fit;
+mod lacked_members;
 mod linked_versions;
 pub(crate) mod package;
 mod patches;
@@ -25,12 +27,12 @@ mod versions;
 use resourcesync::Uri;
 
 use crate::{
-    Error, Event, Outcome, Phase, Problem,
+    Error, Event, Phase, Problem,
     discover::CapabilitySet,
     plan::Reach,
     read::{Changes, Inventory},
     run::{SetRun, SyncRun, TransferTally},
-    state::{Checkpoint, PlanNote, SetId},
+    state::{Checkpoint, PlanNote},
 };
 pub(crate) use batches::BatchEndpoint;
 pub(crate) use carrier::Carrier;
@@ -147,7 +149,7 @@ impl SyncRun<'_> {
     #[cfg(feature = "postgres")]
     pub(crate) async fn fetch_slices(
         &mut self,
-        set: SetId,
+        set: crate::state::SetId,
         board: Box<dyn crate::state::SliceBoard>,
     ) -> Result<(), Error> {
         let mut feed = SliceFeed::of_share(self, board);
@@ -192,56 +194,6 @@ impl SyncRun<'_> {
         self.settle_held_though_gone(set.id, keeps, set.refused.is_some())
     }
 
-    /// Carries out the deletions, and moves the checkpoint with the last group. The checkpoint stays if the run ends
-    /// early or the guard refuses deletions.
-    async fn conclude(&mut self, set: SetRun, checkpoint: Option<Checkpoint>) -> Result<(), Error> {
-        self.reporter.enter(Phase::Deleting);
-        let keeps = self.expect_held_though_gone(&set)?;
-        let settings = self.copy.settings_of_plan(&set, self.options)?;
-        let mut pipeline = Pipeline::open(self)?;
-        let mut result = if set.has_deleted { Ok(()) } else { pipeline.delete(self, &set).await };
-        let ended = self.ending();
-        let passed = checkpoint.filter(|_| ended.is_none() && result.is_ok() && set.refused.is_none());
-        let moves = passed.is_some();
-        self.tally.done += set.with(|draft| draft.repeated);
-        if let Some(checkpoint) = passed {
-            result = pipeline.forget_deletions(&set).await;
-            if result.is_ok() {
-                result = pipeline.remember(set.id, set.records, checkpoint, settings).await;
-            }
-        }
-        pipeline.close(self).await.and(result)?;
-        self.settle_held_though_gone(set.id, keeps, set.refused.is_some())?;
-        if moves {
-            self.tally.check()?;
-            if let Some(at) = set.inventory {
-                self.copy.state_mut()?.forget_deletions(set.id, at)?;
-            }
-            if let Some(time) = set.forgets_before {
-                self.copy.state_mut()?.forget_old_deletions(set.id, time)?;
-            }
-        }
-        self.reporter.report.outcome = ended.unwrap_or(Outcome::Complete);
-        set.refused.map_or(Ok(()), Err)
-    }
-
-    /// Records that deletions of the set are left to do, so that the next run that may delete looks for them (O56).
-    /// This comes before the deletions are recorded, because a kill in between must not leave deletions that no run
-    /// looks for.
-    fn expect_held_though_gone(&mut self, set: &SetRun) -> Result<bool, Error> {
-        let keeps = set.keeps_what_is_gone();
-        if keeps {
-            self.copy.keep_held_though_gone(set.id, true)?;
-        }
-        Ok(keeps)
-    }
-
-    /// Records that no deletion of the set is left to do, if all of them were carried out.
-    fn settle_held_though_gone(&mut self, set: SetId, keeps: bool, is_refused: bool) -> Result<(), Error> {
-        let is_done = self.options.delete && !keeps && !is_refused && self.ending().is_none();
-        if is_done { self.copy.keep_held_though_gone(set, false) } else { Ok(()) }
-    }
-
     /// Reads the changes again, or the inventory if there are none (D39). Returns the checkpoint after the new entries,
     /// and their plan.
     async fn look_again(
@@ -254,7 +206,7 @@ impl SyncRun<'_> {
         let mut plan = self.new_plan(done.id, false)?;
         (plan.records, plan.refused) = (std::mem::take(&mut done.records), done.refused.take());
         (plan.coverage, plan.inventory, plan.kept) = (done.coverage, done.inventory, done.kept);
-        plan.told_by_next = done.told_by_next;
+        plan.last_gap_end = done.last_gap_end;
         plan.unusable = done.unusable.take();
         plan.with(|draft| draft.awaited.add(unexplained.keys().cloned()));
         let changes = Changes::look(self, found, &reached, true).await?;
@@ -262,8 +214,12 @@ impl SyncRun<'_> {
             let (reach, records) = (changes.reach(), plan.records.len());
             let read = changes.read(self, found, &mut plan, reached.clone()).await?;
             self.reporter.lost_documents(&read.lost);
-            if reach.is_some_and(|first| matches!(read.reach(first), Reach::Gap { .. })) {
-                // Changes left the lists while resources were fetched: the next run has to find the gap (O458).
+            let has_gap = reach.is_some_and(|first| matches!(read.reach(first), Reach::Gap { .. }));
+            let met = plan.with(|draft| draft.met);
+            let chooses_anew = met.record && found.has_inventory();
+            if has_gap || met.lost_changes || chooses_anew {
+                // Changes left the lists while resources were fetched, or metadata records changed: the next run has to
+                // find that (O458, O657, O658).
                 plan.records.truncate(records);
                 reached
             } else {
@@ -276,6 +232,7 @@ impl SyncRun<'_> {
         for uri in plan.with(|draft| std::mem::take(&mut draft.awaited.explained)) {
             unexplained.remove(&uri);
         }
+        self.choose_by_metadata(&plan).await?;
         plan.with(|draft| draft.check_account())?;
         let before = plan.kept;
         let (entries, kept) = plan.with(|draft| (draft.account, draft.kept(|| Ok(before), false)));

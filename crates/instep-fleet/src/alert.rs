@@ -59,10 +59,10 @@ pub(crate) fn due(standing: &SourceStanding, alert_after: u32) -> Option<AlertKi
         SourceStanding { failures: 0, alerted: Some(_), .. } => return Some(AlertKind::Recovered),
         _ => return None,
     };
-    let said = [AlertKind::Failing, AlertKind::Refused, AlertKind::Quarantined]
+    let alerted = [AlertKind::Failing, AlertKind::Refused, AlertKind::Quarantined]
         .into_iter()
-        .find(|said| standing.alerted.as_deref() == Some(said.as_str()));
-    (said < Some(kind)).then_some(kind)
+        .find(|kind| standing.alerted.as_deref() == Some(kind.as_str()));
+    (alerted < Some(kind)).then_some(kind)
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ impl Fleet {
         for source in record.sources()? {
             source.definition.expect_shared(&options)?;
         }
-        let lease = WorkerLease::new(&options, record.is_shared())?;
+        let lease = WorkerLease::new(&options, &record)?;
         let mut state = FleetState::new(options, lease.gate().clone(), lease.seats().cloned())?;
         state.load(record.read_again()?);
         Ok(Self(Arc::new(SharedFleet {
@@ -244,7 +244,7 @@ impl Fleet {
         let change = move |record: &mut FleetRecord| {
             check(&checked, &configured)?;
             configure(record, &configured)?;
-            record.sources()
+            record.sources_after_change()
         };
         let reload = move |state: &mut FleetState, sources| {
             state.reload(options, client);

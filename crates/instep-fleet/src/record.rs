@@ -17,6 +17,7 @@ mod seats;
 #[cfg(feature = "postgres")]
 mod server;
 mod surveys;
+mod waits;
 mod workers;
 
 use std::path::PathBuf;
@@ -32,6 +33,7 @@ use engine::{Field, FieldFault, FieldRow, RecordEngine, WrittenByOthers};
 pub use journal::{AuditLine, LookSample};
 pub use operations::SourceOperation;
 pub(crate) use seats::SeenLanes;
+pub(crate) use waits::RecordWaits;
 pub use workers::FleetWorker;
 pub(crate) use workers::{Claim, LookEnding};
 
@@ -109,7 +111,20 @@ impl FleetRecord {
     /// # Errors
     /// If one is invalid, its name is taken, or its folder overlaps with another one.
     pub fn add(&mut self, definitions: &[SourceDefinition], now: i64) -> Result<(), FleetError> {
-        self.insert_after(&[], definitions, false, now)
+        self.insert_after(&[], definitions, (false, None), now)
+    }
+
+    /// Adds Sources, and writes that into the audit log with the operator and the action: all of it or nothing.
+    ///
+    /// # Errors
+    /// As for [`Self::add`].
+    pub fn add_noted(
+        &mut self,
+        definitions: &[SourceDefinition],
+        noted: (&str, &str),
+        now: i64,
+    ) -> Result<(), FleetError> {
+        self.insert_after(&[], definitions, (false, Some(noted)), now)
     }
 
     /// Makes the Sources of the configuration file equal to `definitions`: adds new ones, changes others, and removes
@@ -123,15 +138,15 @@ impl FleetRecord {
         let known: Vec<SourceName> = self.all(sql, &[], |row| row.string(0)?.parse().map_err(FieldFault))?;
         let is_gone = |name: &SourceName| definitions.iter().all(|kept| kept.name != *name);
         let gone: Vec<_> = known.into_iter().filter(is_gone).collect();
-        self.insert_after(&gone, definitions, true, now)
+        self.insert_after(&gone, definitions, (true, None), now)
     }
 
-    /// Forgets Sources, then inserts or changes others, in one transaction.
+    /// Forgets Sources, then inserts or changes others and notes the action, in one transaction.
     fn insert_after(
         &mut self,
         gone: &[SourceName],
         definitions: &[SourceDefinition],
-        from_file: bool,
+        (from_file, noted): (bool, Option<(&str, &str)>),
         now: i64,
     ) -> Result<(), FleetError> {
         for definition in definitions {
@@ -161,7 +176,8 @@ impl FleetRecord {
             }
             // Checked after all changes, because one file may exchange the folders of two Sources.
             let places = (&*self.dir, &*Self::own_folder(&self.dir));
-            folders::expect_apart(places, statements, definitions, &damaged)
+            folders::expect_apart(places, statements, definitions, &damaged)?;
+            noted.map_or(Ok(()), |action| self.note_each(statements, now, action, definitions))
         })
     }
 
@@ -171,6 +187,15 @@ impl FleetRecord {
     /// If the record cannot be read.
     pub fn sources(&self) -> Result<Vec<FleetSource>, FleetError> {
         self.all(&format!("SELECT {} FROM source ORDER BY name", rows::COLUMNS), &[], |row| self.read(row))
+    }
+
+    /// Returns all Sources after a change of this process. If they cannot be read, [`Self::read_again`] returns them later.
+    pub(crate) fn sources_after_change(&mut self) -> Result<Vec<FleetSource>, FleetError> {
+        let sources = self.sources();
+        if sources.is_err() {
+            self.engine.forget_read();
+        }
+        sources
     }
 
     /// Returns one Source.

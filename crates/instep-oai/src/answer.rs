@@ -15,7 +15,9 @@ mod index;
 mod item;
 mod lists;
 mod options;
+mod schema;
 mod token;
+mod unread;
 mod verbs;
 mod xml;
 

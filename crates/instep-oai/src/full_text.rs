@@ -1,13 +1,15 @@
 //! The full texts that a record names. PURE.
 
+use std::collections::BTreeSet;
+
 use quick_xml::{
     Reader,
     events::{BytesStart, Event},
 };
 use resourcesync::Uri;
 
-/// The most full texts of one record.
-const MOST: usize = 100;
+/// The most full texts of one record: a digitized book may name a file for each page, in several sizes.
+pub(crate) const MOST_FULL_TEXTS: usize = 10_000;
 
 /// Endings of paths that are files, not pages about them.
 const ENDINGS: [&str; 24] = [
@@ -30,12 +32,12 @@ const FILE_ELEMENTS: [&str; 2] = ["FLocat", "file"];
 pub(crate) fn full_texts(document: &[u8]) -> Vec<Uri> {
     let Ok(text) = std::str::from_utf8(document) else { return Vec::new() };
     let mut reader = Reader::from_str(text);
-    let mut found: Vec<Uri> = Vec::new();
+    let (mut found, mut named) = (Vec::new(), BTreeSet::new());
     let mut take = |url: &str, is_named_as_file: bool| {
         let url = url.trim();
         if let Some(uri) = Some(url).filter(|url| is_named_as_file || is_file(url)).and_then(http)
-            && found.len() < MOST
-            && !found.contains(&uri)
+            && found.len() < MOST_FULL_TEXTS
+            && named.insert(uri.clone())
         {
             found.push(uri);
         }
@@ -146,5 +148,11 @@ mod tests {
             let found = full_texts(record.as_bytes());
             assert!(found.iter().map(|uri| uri.as_str()).eq(expected.iter().copied()), "{record}: {found:?}");
         }
+    }
+    #[test]
+    fn o687_a_book_with_many_pages_has_all_of_them() {
+        let pages: String =
+            (0..1_200).map(|page| format!("<FLocat href=\"http://d/{}\"/>", page % 600)).collect();
+        assert_eq!(full_texts(format!("<mets>{pages}</mets>").as_bytes()).len(), 600);
     }
 }

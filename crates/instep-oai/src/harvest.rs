@@ -122,7 +122,7 @@ impl<'a> Harvest<'a> {
     ///
     /// # Errors
     /// If a list cannot be read to its end. Records read until then are held, and the next harvest continues from
-    /// there.
+    /// there. The lists of other formats and full texts are requested all the same, unless the repository is out of reach.
     pub(crate) async fn run(&mut self) -> Result<(), HarvestError> {
         let key = self.repository.url.key();
         if self.state.key()?.as_deref() != Some(&key) {
@@ -133,21 +133,36 @@ impl<'a> Harvest<'a> {
         commit.finish(None)?;
         let mut identity = RepositoryIdentity::ask(&self.repository).await?;
         let formats = self.repository.url.formats.clone();
+        let mut listed = Ok(());
         for format in &formats {
-            self.retry_owed(format).await?;
-            self.list(format, &mut identity).await?;
-            if !(self.ends)() && self.inventory_is_due(format, &identity)? {
-                self.take_inventory(format, &mut identity).await?;
+            match self.records_of(format, &mut identity).await {
+                Err(error) if error.is_of_one_list() && listed.is_ok() => listed = Err(error),
+                Err(error) if error.is_of_one_list() => self.lost(format, error.in_words()),
+                ended => ended?,
             }
         }
         if (self.ends)() {
-            return Ok(());
+            return listed;
         }
         let mut commit = self.state.begin(&mut self.folder)?;
         commit.keep_formats(&formats)?;
         commit.finish(None)?;
         if self.options.full_texts {
             self.fetch_full_texts().await?;
+        }
+        listed
+    }
+
+    /// Harvests the records of one format.
+    async fn records_of(
+        &mut self,
+        format: &str,
+        identity: &mut RepositoryIdentity,
+    ) -> Result<(), HarvestError> {
+        self.retry_owed(format).await?;
+        self.list(format, identity).await?;
+        if !(self.ends)() && self.inventory_is_due(format, identity)? {
+            self.take_inventory(format, identity).await?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod background;
 mod kept_problems;
+mod links;
 
 use std::{
     io,
@@ -21,6 +22,7 @@ use resourcesync::{DateTime, Link, MediaType, Relation, Uri};
 
 use background::{Background, begin_when_due};
 use kept_problems::KeptProblems;
+use links::{MOST_LINKS, siblings};
 
 use crate::{
     HarvestOptions, RepositoryUrl,
@@ -176,10 +178,10 @@ impl SharedRepository {
         state.digests = harvested.digests.clone();
         state.media_type = harvested.media_type.as_deref().map(MediaType::new);
         state.links = self.links(harvested);
+        let most = MOST_LINKS.saturating_sub(state.links.len());
         let mut supplied = Supplied::new(harvested.path.as_str(), state);
         if has_companions {
-            let companions = view.companions(harvested)?;
-            supplied.siblings = companions.iter().filter_map(|other| sibling(harvested, other)).collect();
+            supplied.siblings = siblings(harvested, &view.companions(harvested)?, most);
         }
         Ok(supplied)
     }
@@ -206,23 +208,6 @@ impl SharedRepository {
         }
         links
     }
-}
-
-/// Returns the link from one resource of an item to another.
-fn sibling(from: &HarvestedFile, to: &HarvestedFile) -> Option<(Link, Vec<u8>)> {
-    use HarvestedKind::{About, FullText, Record};
-    let is_same_format = from.format == to.format;
-    let rel = match (from.kind, to.kind) {
-        (Record, Record) => Relation::Alternate,
-        (Record, About) if is_same_format => Relation::DescribedBy,
-        (About, Record) if is_same_format => Relation::Describes,
-        (Record, FullText) => Relation::Describes,
-        (FullText, Record) => Relation::DescribedBy,
-        _ => return None,
-    };
-    let mut link = Link::new(rel, Uri::default());
-    link.media_type = to.media_type.as_deref().map(MediaType::new);
-    Some((link, to.path.as_bytes().to_vec()))
 }
 
 impl Supplier for HarvestedRepository {

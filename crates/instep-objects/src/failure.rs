@@ -91,8 +91,8 @@ fn by_code(answer: &str, bucket: &str) -> Option<String> {
 fn sentence(error: &Error, place: &ObjectPlace) -> String {
     let chain = error_chain(error);
     let bucket = place.bucket();
-    if let Some(said) = by_code(&chain, bucket) {
-        return said;
+    if let Some(meaning) = by_code(&chain, bucket) {
+        return meaning;
     }
     if chain.contains("169.254.") {
         return "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".to_owned();

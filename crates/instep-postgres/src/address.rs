@@ -138,6 +138,11 @@ impl Address {
         self
     }
 
+    /// Returns `true` if the work over this address is to end.
+    pub fn is_to_end(&self) -> bool {
+        self.ending.is_cancelled()
+    }
+
     /// Ends all waiting for the server over this address and its clones, because the work is to end.
     pub fn end_waits(&self) {
         self.ending.cancel();

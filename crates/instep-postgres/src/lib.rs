@@ -18,7 +18,7 @@ pub use address::Address;
 pub use error::{EngineFault, PostgresError};
 pub use idle::PooledSession;
 pub use lease::{Claimant, LeaseOwners, WriteLease, beat_over};
-pub use link::{Patience, ServerLink};
+pub use link::{ServerLink, ServerRetries};
 pub use numbered::{NumberedWriter, WriteRight};
 pub use session::{Session, Values};
 pub use tables::{TableStep, Tables};

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The time for which a run waits for an unreachable server: longer than a standby needs to take over.
-const PATIENCE: Duration = Duration::from_secs(90);
+const LONGEST_WAIT: Duration = Duration::from_secs(90);
 
 /// The first pause and the longest one between two attempts.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
@@ -28,18 +28,18 @@ const NOTICED_WITHIN: Duration = Duration::from_millis(50);
 pub struct ServerLink {
     /// The server.
     pub address: Address,
-    patience: Duration,
+    longest_wait: Duration,
 }
 
 impl ServerLink {
     /// Returns a link that waits for a server for as long as a standby needs to take over; no connection is opened yet.
     pub fn new(address: Address) -> Self {
-        Self { address, patience: PATIENCE }
+        Self { address, longest_wait: LONGEST_WAIT }
     }
 
     /// Returns a link that waits at most this long, for callers that try again by other means.
-    pub fn with_patience(address: Address, patience: Duration) -> Self {
-        Self { address, patience }
+    pub fn waiting_at_most(address: Address, longest_wait: Duration) -> Self {
+        Self { address, longest_wait }
     }
 
     /// Returns the connection: the present one, a free one, or a new one.
@@ -64,7 +64,7 @@ impl ServerLink {
     /// # Errors
     /// If the work fails, or the server does not come back.
     pub fn read<T>(&self, work: impl Fn(&Session) -> Result<T, EngineFault>) -> Result<T, PostgresError> {
-        let mut patience = self.patience();
+        let mut retries = self.retries();
         loop {
             let failure = match self.session() {
                 Ok(session) => match work(&session) {
@@ -76,7 +76,7 @@ impl ServerLink {
                 },
                 Err(failure) => failure,
             };
-            patience.wait_after(failure)?;
+            retries.wait_after(failure)?;
             self.give_up();
         }
     }
@@ -86,23 +86,23 @@ impl ServerLink {
         fault.at(&self.address.shown)
     }
 
-    /// Returns the waiting for a failure of this server.
-    pub fn patience(&self) -> Patience {
+    /// Returns the attempts of one piece of work at this server.
+    pub fn retries(&self) -> ServerRetries {
         let ending = self.address.ending.clone();
-        Patience { since: Instant::now(), most: self.patience, pause: PAUSES.0, ending }
+        ServerRetries { since: Instant::now(), most: self.longest_wait, pause: PAUSES.0, ending }
     }
 }
 
-/// The waiting for a failure to pass.
+/// The attempts of one piece of work, with growing pauses between them, until a failure has passed.
 #[derive(Debug)]
-pub struct Patience {
+pub struct ServerRetries {
     since: Instant,
     most: Duration,
     pause: Duration,
     ending: CancellationToken,
 }
 
-impl Patience {
+impl ServerRetries {
     /// Waits before the next attempt, for a moment only if the work is to end.
     ///
     /// # Errors
@@ -144,6 +144,6 @@ mod tests {
         ending.cancel();
         let error = waiting.join().unwrap().unwrap_err();
         assert!(error.may_pass(), "{error:?}");
-        assert!(began.elapsed() < PATIENCE / 2, "it waited as long as for a failover");
+        assert!(began.elapsed() < LONGEST_WAIT / 2, "it waited as long as for a failover");
     }
 }

@@ -77,7 +77,7 @@ impl<R: WriteRight> NumberedWriter<R> {
         mut work: impl FnMut(&Session) -> Result<T, EngineFault>,
     ) -> Result<T, PostgresError> {
         let number = self.last + 1;
-        let mut patience = self.link.patience();
+        let mut retries = self.link.retries();
         let mut unanswered = None;
         loop {
             let failure = match self.attempt(number, &mut work) {
@@ -96,7 +96,7 @@ impl<R: WriteRight> NumberedWriter<R> {
                 }
                 CommitAttempt::Failed(failure) => failure,
             };
-            patience.wait_after(failure)?;
+            retries.wait_after(failure)?;
         }
     }
 
@@ -119,10 +119,10 @@ impl<R: WriteRight> NumberedWriter<R> {
             CommitAttempt::Failed(error) => return Err(error),
             CommitAttempt::WasDone => return Err(self.went_back()),
         };
-        let mut patience = self.link.patience();
+        let mut retries = self.link.retries();
         let mut failure = lost;
         loop {
-            patience.wait_after(failure)?;
+            retries.wait_after(failure)?;
             // The number was taken by the transaction itself, so it is free again only if that was not committed.
             let mut was_lost = false;
             let asked = self.attempt(number, |_| {

@@ -1,6 +1,7 @@
 //! Waiting for a server on a thread that may block, also one that runs tasks.
 
 use std::{
+    convert::Infallible,
     io,
     pin::pin,
     sync::{Arc, Mutex, PoisonError},
@@ -46,27 +47,30 @@ impl Wake for Unpark {
 
 /// Blocks this thread until a future is ready.
 pub fn wait<F: Future>(future: F) -> F::Output {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut context = Context::from_waker(&waker);
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
-    }
+    let Ok(output) = poll_parked(future, || {
+        thread::park();
+        Ok::<(), Infallible>(())
+    });
+    output
 }
 
 /// Blocks this thread until a future is ready; `None` as soon as it may not wait any longer.
 pub(crate) fn wait_while<F: Future>(future: F, mut may_wait: impl FnMut() -> bool) -> Option<F::Output> {
+    let park = || may_wait().then(|| thread::park_timeout(LOOKS_EVERY)).ok_or(());
+    poll_parked(future, park).ok()
+}
+
+/// Polls a future, and parks this thread between two polls.
+///
+/// Errors: that of `park`, which gives the future up.
+fn poll_parked<F: Future, E>(future: F, mut park: impl FnMut() -> Result<(), E>) -> Result<F::Output, E> {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
     loop {
         match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return Some(output),
-            Poll::Pending if may_wait() => thread::park_timeout(LOOKS_EVERY),
-            Poll::Pending => return None,
+            Poll::Ready(output) => return Ok(output),
+            Poll::Pending => park()?,
         }
     }
 }

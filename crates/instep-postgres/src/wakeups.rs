@@ -46,7 +46,7 @@ impl Wakeups {
         let (address, listen) = (address.clone(), format!("LISTEN {}", quoted(name)));
         let task = driver().map_err(unreachable)?.spawn(async move {
             loop {
-                if let Err(error) = hear(&address, &listen, &sender).await {
+                if let Err(error) = receive(&address, &listen, &sender).await {
                     tracing::debug!(error, "no wake-ups from the server");
                 }
                 tokio::time::sleep(PAUSE).await;
@@ -76,14 +76,14 @@ pub fn wake(session: &Session, name: &str) -> Result<(), EngineFault> {
 }
 
 /// Passes wake-ups on until the connection is lost. Several that arrive together count as one.
-async fn hear(address: &Address, listen: &str, wakeups: &SyncSender<()>) -> Result<(), String> {
+async fn receive(address: &Address, listen: &str, wakeups: &SyncSender<()>) -> Result<(), String> {
     let tls = tls::connector(&address.trust)?;
     let connected = connect(&address.config, tls, address.opens_within).await;
     let connected = connected.ok_or("it takes connections and does not answer")?;
     let (client, mut connection) = connected.map_err(|error| error.to_string())?;
     let mut begun = pin!(client.batch_execute(listen));
     let mut has_begun = false;
-    let heard = poll_fn(|context| {
+    let passed_on = poll_fn(|context| {
         loop {
             // The connection is polled first, because it sends the request that the other future waits for.
             match connection.poll_message(context) {
@@ -104,5 +104,5 @@ async fn hear(address: &Address, listen: &str, wakeups: &SyncSender<()>) -> Resu
             }
         }
     });
-    heard.await.map_err(|error| error.to_string())
+    passed_on.await.map_err(|error| error.to_string())
 }

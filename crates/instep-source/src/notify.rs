@@ -64,7 +64,7 @@ pub(crate) struct Announcer {
     topics: Topics,
     /// The last announcement of each set.
     announced: Vec<AnnouncedSet>,
-    is_withdrawal_told: bool,
+    is_withdrawal_announced: bool,
     transports: Vec<Box<dyn Transport>>,
     other_servers: Option<OtherServers>,
     hub: Option<RunningHub>,
@@ -132,8 +132,8 @@ impl Announcer {
             transports.push(Box::new(ExternalHub::start(hub, runtime)?));
         }
         let sequence = snapshot.head().sequence;
-        let is_withdrawal_told = topics.withdrawn.is_empty();
-        Ok(Self { topics, announced, is_withdrawal_told, transports, other_servers, hub, sequence })
+        let is_withdrawal_announced = topics.withdrawn.is_empty();
+        Ok(Self { topics, announced, is_withdrawal_announced, transports, other_servers, hub, sequence })
     }
 
     /// Returns the routes of the topics and the hub, below the base URL.
@@ -149,36 +149,41 @@ impl Announcer {
         self.topics.audience(self.hub.as_ref().map(|running| Arc::clone(&running.hub)))
     }
 
-    /// Announces the changes that the documents have. Others may have been recorded meanwhile: readers would look for
-    /// them in vain.
-    fn announce_changes(&mut self, snapshot: &Snapshot, report: &PublishReport) -> Result<(), Error> {
+    /// Announces the changes up to the last one that the documents have, and these documents. Others may have been recorded
+    /// meanwhile: readers would look for them in vain.
+    fn announce_changes(
+        &mut self,
+        snapshot: &Snapshot,
+        last: u64,
+        documents: &[String],
+    ) -> Result<(), Error> {
         let gone = self.announce_withdrawal(snapshot)?;
         for (number, (set, announced)) in (0_u32..).zip(self.topics.sets.iter().zip(&mut self.announced)) {
-            let changes = changes_between(snapshot, 1 << number, self.sequence, report.sequence);
+            let changes = changes_between(snapshot, 1 << number, self.sequence, last);
             let entries = changes.map(|change| Ok(change_entry(change?)));
             let burst = payload::change_notifications(&set.place, announced.until, entries)?;
             for message in &burst.messages {
                 self.transports.iter().for_each(|transport| transport.send(&set.changes, message));
             }
             // Changes that were left out leave a gap, which shows in the next message.
-            let end = if burst.is_cut { time_of(snapshot, report.sequence)? } else { None };
+            let end = if burst.is_cut { time_of(snapshot, last)? } else { None };
             announced.until = end.unwrap_or(burst.until);
-            let mut written = announced.documents.written(&set.place, &report.documents);
+            let mut written = announced.documents.written(&set.place, documents);
             written.extend_from_slice(&gone);
             let message = payload::framework_notification(&set.place, &written, snapshot.at())?;
             if let Some(message) = message {
                 self.transports.iter().for_each(|transport| transport.send(&set.framework, &message));
             }
         }
-        self.announce_on_pages(snapshot, report.sequence)?;
-        self.sequence = report.sequence;
+        self.announce_on_pages(snapshot, last)?;
+        self.sequence = last;
         Ok(())
     }
 
     /// Announces once on their own channels that sets are gone. Returns the documents that the other channels must
     /// announce for it.
     fn announce_withdrawal(&mut self, snapshot: &Snapshot) -> Result<Vec<WrittenDocument>, Error> {
-        if std::mem::replace(&mut self.is_withdrawal_told, true) {
+        if std::mem::replace(&mut self.is_withdrawal_announced, true) {
             return Ok(Vec::new());
         }
         for set in &self.topics.withdrawn {
@@ -236,13 +241,15 @@ fn open_hub(source: &SourceContext, options: &ChannelOptions, topics: &Topics) -
 
 impl Announce for Announcer {
     fn announce(&mut self, publisher: &Publisher, report: &PublishReport) -> Result<(), Error> {
-        // Changes of a publication that failed after its documents were in place are still to be announced.
-        if report.is_nothing_new() && report.sequence == self.sequence {
+        let documents = publisher.unannounced();
+        // Changes and documents of a publication that failed once these were in place are still to be announced.
+        if report.is_nothing_new() && report.sequence == self.sequence && documents.is_empty() {
             return Ok(());
         }
         let announced = publisher.catalogue().snapshot().map_err(Error::from);
         // Subscribers see the gap in the next message, and read the Change List, so nothing is published again.
-        if let Err(error) = announced.and_then(|snapshot| self.announce_changes(&snapshot, report)) {
+        let announce = |snapshot: Snapshot| self.announce_changes(&snapshot, report.sequence, documents);
+        if let Err(error) = announced.and_then(announce) {
             tracing::warn!(%error, "a publication could not be announced");
         }
         Ok(())
@@ -254,8 +261,39 @@ mod tests {
     use super::*;
     use crate::{
         NoMonitor,
+        publish::ScanScope,
         scan::{ScanOptions, scan},
     };
+
+    /// A step that fails once the documents are in place, as a delivery to object storage may.
+    struct FailingStep;
+
+    impl Announce for FailingStep {
+        fn announce(&mut self, _: &Publisher, _: &PublishReport) -> Result<(), Error> {
+            Err(Error::Stopped)
+        }
+    }
+
+    #[tokio::test]
+    async fn o690_documents_of_a_publication_that_failed_once_they_were_in_place_are_announced_by_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "a").unwrap();
+        let options = PublishOptions::new(folder.path(), "http://example.org/");
+        let mut publisher = Publisher::open(options).unwrap();
+        publisher.publish(&NoMonitor).unwrap();
+        let options = ChannelOptions { hub: false, ..ChannelOptions::default() };
+        let mut announcer = Announcer::new(publisher.context(), &options, &Handle::current()).unwrap();
+        let framework = Arc::clone(&announcer.topics.sets[0].framework);
+        fs::write(folder.path().join("b"), "b").unwrap();
+        assert!(publisher.run(ScanScope::Everything, &mut FailingStep, &NoMonitor).is_err());
+        assert_eq!(framework.last(), None);
+        let next = publisher.run(ScanScope::Everything, &mut announcer, &NoMonitor).unwrap();
+        assert!(next.is_nothing_new());
+        let told = framework.last().unwrap();
+        assert!(told.contains("changelist-000001.xml<") && told.contains("resourcelist.xml<"), "{told}");
+        publisher.run(ScanScope::Everything, &mut announcer, &NoMonitor).unwrap();
+        assert_eq!(framework.last(), Some(told), "once");
+    }
 
     #[tokio::test]
     async fn o627_exactly_the_changes_that_documents_have_are_announced() {

@@ -146,7 +146,7 @@ impl Publisher {
     /// # Errors
     /// If the catalogue cannot be read.
     pub fn dump_job(&self) -> Result<Option<DumpJob>, Error> {
-        self.context.dump_job()
+        self.context.dump_job(&self.stop)
     }
 
     /// Puts packages in place, with the documents that lead to them.
@@ -184,7 +184,7 @@ impl Publisher {
         let head = snapshot.head();
         let now = Now::new(at, snapshot.at(), head.sequence, head.revision);
         let mut rendered = self.render(&snapshot, scope, now, monitor)?;
-        let documents = self.context.place_documents(&mut rendered, now, monitor)?;
+        let documents = self.place_documents(&mut rendered, now, monitor)?;
         self.context.release_packed(&snapshot, &rendered.before.published)?;
         let mut report = self.report(&snapshot, scanned.as_ref(), now)?;
         report.documents = documents;
@@ -193,6 +193,7 @@ impl Publisher {
         monitor_changes(&rendered.before.published, &snapshot, monitor)?;
         report.delivered = self.context.deliver(monitor)?;
         announce.announce(self, &report)?;
+        self.unannounced.clear();
         Ok(report)
     }
 

@@ -10,6 +10,7 @@ mod algorithms;
 mod candidate;
 mod check;
 mod former_uris;
+mod found;
 mod hasher;
 mod listed;
 mod merge;

@@ -11,7 +11,8 @@ use std::{
 };
 
 use instep_source::{
-    Archives, Content, DumpPolicy, NoMonitor, PublishOptions, Publisher, RecordingMonitor, publish,
+    Archives, Content, DumpPolicy, Error, MaxDeletions, NoMonitor, PublishOptions, Publisher,
+    RecordingMonitor, publish,
 };
 use resourcesync::{
     Algorithm, Capability, Change, Document, DocumentReader, Entry, Hasher, Header, PackagePath, ReadOptions,
@@ -127,6 +128,27 @@ fn a_file_that_changes_before_it_is_packed_is_packed_as_it_is() {
     let texts: Vec<_> = unpack(&options, &packages[0]).into_values().collect();
     assert_eq!(texts, ["another length", "TWO"]);
     assert_eq!(monitor.seen().problems.len(), 1);
+}
+
+#[test]
+fn o696_a_resource_dump_lacks_no_more_resources_than_a_publication_may_delete() {
+    let names: Vec<_> = (0..20).map(|number| format!("{number:02}")).collect();
+    let files: Vec<_> = names.iter().map(|name| (name.as_str(), "text")).collect();
+    let (root, mut options) = folder(&files);
+    let mut publisher = Publisher::open(options.clone()).unwrap();
+    publisher.publish(&NoMonitor).unwrap();
+    // As if a disk was unmounted after the scan.
+    let job = publisher.dump_job().unwrap().unwrap();
+    names[..11].iter().for_each(|name| fs::remove_file(root.path().join(name)).unwrap());
+    let refused = job.build(&NoMonitor).unwrap_err();
+    assert!(
+        matches!(refused, Error::DeletionsRefused { deletions: 11, resources: 20, limit: 10, .. }),
+        "{refused}"
+    );
+    drop(publisher);
+    options.guard.most = MaxDeletions::Count(11);
+    let job = Publisher::open(options).unwrap().dump_job().unwrap().unwrap();
+    job.build(&NoMonitor).unwrap();
 }
 
 #[test]

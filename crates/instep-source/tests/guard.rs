@@ -5,7 +5,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use instep_source::{
     Content, Error, ErrorKind, LeftOut, MaxDeletions, NoMonitor, PublishMonitor, PublishOptions,
-    RecordingMonitor, Unreadable, publish,
+    RecordingMonitor, Unreadable, preview, publish,
 };
 
 const BASE: &str = "http://example.org/";
@@ -75,6 +75,40 @@ fn c2_more_deletions_than_allowed_are_refused_and_other_changes_are_published_wi
         fs::remove_file(folder.path().join(format!("{number:03}.txt"))).unwrap();
     }
     assert_eq!(publish(&options, &NoMonitor).unwrap().deleted, 9);
+}
+
+#[test]
+fn o750_a_preview_shows_deletions_and_is_refused_if_the_publication_would_be() {
+    let folder = folder(40);
+    let mut options = PublishOptions::new(folder.path(), BASE);
+    publish(&options, &NoMonitor).unwrap();
+    for number in 0..11 {
+        fs::remove_file(folder.path().join(format!("{number:03}.txt"))).unwrap();
+    }
+    for _ in 0..2 {
+        let mut gone = 0;
+        let error = preview(&options, &NoMonitor, &mut |_| gone += 1).unwrap_err();
+        assert!(matches!(error, Error::DeletionsRefused { deletions: 11, limit: 10, .. }), "{error}");
+        assert_eq!(gone, 11);
+    }
+    options.guard.most = MaxDeletions::Percent(50);
+    preview(&options, &NoMonitor, &mut |_| {}).unwrap();
+    assert_eq!(publish(&options, &NoMonitor).unwrap().deleted, 11);
+}
+
+#[test]
+fn o750_a_preview_counts_what_is_new_as_the_guard_of_the_publication_does() {
+    let folder = folder(8);
+    let options = PublishOptions::new(folder.path(), BASE);
+    publish(&options, &NoMonitor).unwrap();
+    for number in 0..8 {
+        let name = folder.path().join(format!("{number:03}.txt"));
+        fs::rename(&name, name.with_extension("text")).unwrap();
+    }
+    // The set is not emptied: it has as many resources as before.
+    preview(&options, &NoMonitor, &mut |_| {}).unwrap();
+    let report = publish(&options, &NoMonitor).unwrap();
+    assert_eq!((report.created, report.deleted), (8, 8));
 }
 
 #[test]

@@ -28,5 +28,5 @@ pub use program::{Run, example, instep, wrap};
 pub use repository::{FakeRecord, FakeRepository, RepositoryFault, RepositoryLayout};
 pub use server::{Server, free_port};
 pub use source::{FakeSource, Fault, Layout, Page, ReceivedRequest};
-pub use tree::{Tree, compare};
+pub use tree::{Tree, compare, folder_with_files};
 pub use waiting::{LONG, ended, wait_for, wait_for_part, wait_until};

@@ -1,9 +1,24 @@
-//! Folders as sets of paths and digests, to be compared.
+//! Folders with files for tests, and folders as sets of paths and digests, to be compared.
 
 use std::{collections::BTreeMap, fmt, fs, io, path::Path};
 
 use data_encoding::HEXLOWER;
 use resourcesync::{Algorithm, Hasher};
+use tempfile::TempDir;
+
+/// Makes a temporary folder with files, each with its path below the folder and its text.
+///
+/// # Panics
+/// When a file cannot be written.
+pub fn folder_with_files(files: &[(&str, &str)]) -> TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().expect("a path below the folder")).expect("a new folder");
+        fs::write(path, text).expect("a new file");
+    }
+    folder
+}
 
 /// The files of a folder: relative path to length and digest. `.instep` and `.well-known` are not part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

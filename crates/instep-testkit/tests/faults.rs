@@ -1,5 +1,6 @@
 //! The program is killed before every system call that changes something, and each of them fails as a disk can (K1,
-//! D41, D42). In a plain run a few points of each scene; with `INSTEP_LONG=1` all of them.
+//! D41, D42). In a plain run a few points of each scene; with `INSTEP_LONG=1` all of them. Other tests check the order
+//! of the calls.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -8,6 +9,8 @@
 
 #[path = "faults/copies.rs"]
 mod copies;
+#[path = "faults/durability.rs"]
+mod durability;
 #[path = "faults/hubs.rs"]
 mod hubs;
 #[path = "faults/injection.rs"]

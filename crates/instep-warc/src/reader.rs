@@ -98,7 +98,24 @@ fn read_record(
     is_first: bool,
     take: Take<'_>,
 ) -> Result<bool, WarcError> {
-    let malformed = |what: String| WarcError::Malformed { offset, what };
+    if !begins_record(input, offset, is_first)? {
+        return Ok(false);
+    }
+    let fields = read_fields(input, offset)?;
+    let length = fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("Content-Length"));
+    let length = length.and_then(|(_, value)| value.parse().ok());
+    let length: u64 =
+        length.ok_or_else(|| WarcError::Malformed { offset, what: "no Content-Length".to_owned() })?;
+    let head = WarcHead::of_fields(fields);
+    let mut block = Block { input, left: length };
+    take(WarcRecord { offset, head: &head, length, block: &mut block })
+        .map_err(|source| fault(offset, source))?;
+    io::copy(&mut block, &mut io::sink()).map_err(|source| fault(offset, source))?;
+    Ok(true)
+}
+
+/// Reads the line with which a record begins. Returns `false` if the input ends before it.
+fn begins_record(input: &mut dyn BufRead, offset: u64, is_first: bool) -> Result<bool, WarcError> {
     let version = loop {
         // If a record came before, an error here lies after that record: a gzip member with a wrong checksum.
         let next = line(input, offset).map_err(|error| match error {
@@ -111,16 +128,22 @@ fn read_record(
             Some(line) => break line,
         }
     };
-    if !version.starts_with("WARC/") {
-        let found: String = version.chars().take(40).collect();
-        return Err(malformed(format!("{found:?} instead of WARC/1.0 or WARC/1.1")));
+    if version.starts_with("WARC/") {
+        return Ok(true);
     }
+    let found: String = version.chars().take(40).collect();
+    Err(WarcError::Malformed { offset, what: format!("{found:?} instead of WARC/1.0 or WARC/1.1") })
+}
+
+/// Reads the fields of a head, and the empty line after them.
+fn read_fields(input: &mut dyn BufRead, offset: u64) -> Result<Vec<WarcField<'static>>, WarcError> {
+    let malformed = |what: String| WarcError::Malformed { offset, what };
     let mut fields: Vec<WarcField<'static>> = Vec::with_capacity(12);
     let mut bytes = 0;
     loop {
         let line = line(input, offset)?.ok_or(WarcError::Torn { offset })?;
         if line.is_empty() {
-            break;
+            return Ok(fields);
         }
         bytes += line.len();
         if bytes > MOST_HEAD {
@@ -142,15 +165,6 @@ fn read_record(
             return Err(malformed("more than 1,000 fields".to_owned()));
         }
     }
-    let length = fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("Content-Length"));
-    let length = length.and_then(|(_, value)| value.parse().ok());
-    let length: u64 = length.ok_or_else(|| malformed("no Content-Length".to_owned()))?;
-    let head = WarcHead::of_fields(fields);
-    let mut block = Block { input, left: length };
-    take(WarcRecord { offset, head: &head, length, block: &mut block })
-        .map_err(|source| fault(offset, source))?;
-    io::copy(&mut block, &mut io::sink()).map_err(|source| fault(offset, source))?;
-    Ok(true)
 }
 
 /// A block of a known length. Input that ends before it is an error: whoever reads a part must not take it for all of it

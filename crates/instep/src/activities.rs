@@ -42,11 +42,19 @@ pub(crate) fn write(out: &Path, base_url: &str, kind: &str) -> anyhow::Result<us
         // The time of a file may lie in the future; then the time of the list is used.
         let time = entry.lastmod.filter(|time| at.is_none_or(|at| time.instant() <= at.instant())).or(at);
         let uri = entry.loc.as_str();
-        // A resource keeps its former time: a renewed list does not mean that its resources have changed.
-        match (newest.former(uri)?.filter(|known| known.change != Change::Deleted), time) {
-            (Some(known), _) => newest.note(uri, known.time, &known.change)?,
-            (None, Some(time)) => newest.note(uri, time, &Change::Updated)?,
-            (None, None) => {}
+        let is_later =
+            |gone: &ResourceActivity| time.is_none_or(|time| time.instant() <= gone.time.instant());
+        match (newest.former(uri)?, time) {
+            // It is there again, with an older file, and the Change Lists may not say any more since when.
+            (Some(gone), _) if gone.change == Change::Deleted && is_later(&gone) => {
+                at.map_or(Ok(()), |at| newest.note(uri, at, &Change::Updated))?;
+            }
+            // A resource keeps its former time: a renewed list does not mean that its resources have changed.
+            (Some(known), _) if known.change != Change::Deleted => {
+                newest.note(uri, known.time, &known.change)?;
+            }
+            (_, Some(time)) => newest.note(uri, time, &Change::Updated)?,
+            (_, None) => {}
         }
         Ok(())
     })?;
@@ -253,6 +261,31 @@ mod tests {
         write(out.path(), "http://x/", "Manifest").unwrap();
         let page = fs::read_to_string(folder.join(page_name(0))).unwrap();
         assert!(page.contains("http://x/a") && page.contains("http://x/b"), "{page}");
+    }
+
+    #[test]
+    fn o680_a_resource_that_came_back_with_an_older_file_is_not_reported_as_deleted() {
+        let out = tempfile::tempdir().unwrap();
+        let page = out.path().join(FOLDER).join(page_name(0));
+        fs::create_dir_all(out.path().join(FOLDER)).unwrap();
+        let gone =
+            json!({ "type": "Delete", "object": { "id": "http://x/a" }, "endTime": "2026-02-01T00:00:00Z" });
+        let list_at = |at: &str| {
+            format!(
+                "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" xmlns:rs=\"http://www.openarchives.org/rs/terms/\">\
+                 <rs:md capability=\"resourcelist\" at=\"{at}\"/><url><loc>http://x/a</loc><lastmod>2026-01-01T00:00:00Z</lastmod>\
+                 </url></urlset>"
+            )
+        };
+        // The second list is older than the deletion.
+        for (at, newest) in [("2026-03-01T00:00:00Z", "Update"), ("2026-01-15T00:00:00Z", "Delete")] {
+            fs::write(&page, json!({ "orderedItems": [gone] }).to_string()).unwrap();
+            fs::write(out.path().join("resourcesync/resourcelist.xml"), list_at(at)).unwrap();
+            write(out.path(), "http://x/", "Manifest").unwrap();
+            let written: Value = serde_json::from_slice(&fs::read(&page).unwrap()).unwrap();
+            let items = written["orderedItems"].as_array().unwrap();
+            assert_eq!((items.len(), items[0]["type"].as_str()), (1, Some(newest)), "{written}");
+        }
     }
 
     #[test]

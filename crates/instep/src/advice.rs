@@ -76,6 +76,9 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
     match error {
         DestinationError::Refused { guard, .. } => for_guard(*guard),
         DestinationError::Unreachable { .. } => Some(for_unreachable(error)),
+        DestinationError::Storage { .. } if is_denied(error) => {
+            Some("Run the command as the user who keeps the copy, or allow this user to use that path")
+        }
         DestinationError::Storage { .. } => {
             Some("Check that you can write to the folder, and that its disk has space")
         }
@@ -119,6 +122,13 @@ fn for_nothing_found(lacks: Option<Permission>) -> &'static str {
              A site that has none does not offer ResourceSync"
         }
     }
+}
+
+/// Returns `true` if the permissions of a path are the reason.
+fn is_denied(error: &(dyn std::error::Error + 'static)) -> bool {
+    let fault = error.downcast_ref::<io::Error>();
+    fault.is_some_and(|fault| fault.kind() == io::ErrorKind::PermissionDenied)
+        || error.source().is_some_and(is_denied)
 }
 
 /// Returns `true` if a state or a catalogue is not a file.

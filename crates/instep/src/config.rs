@@ -25,8 +25,8 @@ mod place;
 mod tables;
 mod words;
 
-pub(crate) use place::slips;
-use place::{alike, line, line_of};
+use place::{alike, line_of};
+pub(crate) use place::{line, slips};
 use words::as_words;
 
 /// Tables that belong to no command.

@@ -2,7 +2,9 @@
 //! fleet itself is in `instep-fleet`.
 
 mod display;
+mod opening;
 mod tables;
 
 pub(crate) use display::FleetDisplay;
+pub(crate) use opening::opened;
 pub(crate) use tables::{configured, times_of_day};

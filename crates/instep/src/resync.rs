@@ -20,7 +20,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{CommandFactory, FromArgMatches, Parser, error::ErrorKind};
 
-use crate::ui;
+use crate::{exit::Exit, ui};
 use translation::Translated;
 
 /// Runs a command line of the reference client; `None` if it is not one.
@@ -70,11 +70,11 @@ fn built(rest: &[OsString]) -> ExitCode {
         Err(error) => return ui::usage(&error, &[]).into(),
     };
     match build.run() {
-        Ok(document) => ui::document(document.as_deref()).into(),
-        Err(error) => {
+        Err(error) if Exit::of(&error) == Exit::Usage => {
             let kind = ErrorKind::InvalidValue;
             ui::usage(&build::ResyncBuild::command().error(kind, format!("{error:#}")), &[]).into()
         }
+        built => ui::document(&built).into(),
     }
 }
 

@@ -6,6 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use anyhow::Context;
@@ -31,6 +32,15 @@ pub(crate) fn start() -> anyhow::Result<Runtime> {
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(cores).enable_all().build().context("Cannot start the runtime")
+}
+
+/// The longest wait for threads that still work when a server has ended.
+const LAST_THREADS: Duration = Duration::from_secs(1);
+
+/// Ends the runtime of a server. A thread that makes a page may wait for a database that does not answer: it ends with the
+/// process.
+pub(crate) fn end(runtime: Runtime) {
+    runtime.shutdown_timeout(LAST_THREADS);
 }
 
 /// A handle by which running work is asked to end. The handles of both libraries implement it.
@@ -79,12 +89,13 @@ impl Signals {
     ) -> Self {
         let terminated = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&terminated);
+        // The handlers are installed before this returns: until then a signal ends the process without its exit code.
+        let handlers = {
+            let _within = runtime.enter();
+            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+        };
         runtime.spawn(async move {
-            let (Ok(mut interrupt), Ok(mut terminate)) =
-                (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-            else {
-                return;
-            };
+            let (Ok(mut interrupt), Ok(mut terminate)) = handlers else { return };
             loop {
                 let exit = tokio::select! {
                     _ = interrupt.recv() => Exit::Interrupted,

@@ -201,11 +201,6 @@ pub(crate) fn meant_capability(name: &str) -> Option<(Capability, bool)> {
     })
 }
 
-/// Returns `true` if a capability is a channel, not a document (CN-3).
-pub(crate) fn is_channel(capability: &Capability) -> bool {
-    matches!(capability, Capability::ChangeNotification | Capability::FrameworkNotification)
-}
-
 /// Returns `true` if a channel can have the URI: that of a topic, or of a WebSocket (CN-3, N8-2).
 pub(crate) fn has_channel_scheme(loc: &Uri) -> bool {
     let scheme = loc.as_str().split(':').next().unwrap_or_default();

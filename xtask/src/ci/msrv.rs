@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use toml::Table;
 
-use crate::run::{cargo, checked, output, root, target};
+use crate::run::{cargo, checked, host, output, root, target};
 
 /// Builds everything, including tests, with the promised toolchain, which is installed if it is missing. If this is
 /// impossible (a machine without network), a line says that only the promises of the dependencies were checked; in
@@ -69,13 +69,6 @@ fn dependencies_promise(promised: &str) -> Result<()> {
 fn parts(version: &str) -> [u64; 3] {
     let mut numbers = version.split('.').map(|part| part.parse().unwrap_or(0));
     std::array::from_fn(|_| numbers.next().unwrap_or(0))
-}
-
-/// Returns the platform of this machine, as `rustc` names it.
-fn host() -> Result<String> {
-    let about = output(Command::new("rustc").arg("-vV").current_dir(root()))?;
-    let host = about.lines().find_map(|line| line.strip_prefix("host: "));
-    Ok(host.context("rustc -vV names no host")?.to_owned())
 }
 
 #[cfg(test)]

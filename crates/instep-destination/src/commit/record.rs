@@ -203,7 +203,7 @@ pub(crate) struct Flushed {
     pub refused: Vec<(Uri, StoreError)>,
     /// The reason why the sink did not receive the changes, which are delivered later. `None` if it received them, or
     /// was not called.
-    pub untold: Option<io::Error>,
+    pub undelivered: Option<io::Error>,
 }
 
 /// The remains of a run that was cut off, as the next start found them.

@@ -7,7 +7,7 @@ use std::{
 
 use resourcesync::{Entry, Uri};
 
-use super::{CapabilitySet, DiscoverError, Offer, found::is_channel};
+use super::{CapabilitySet, DiscoverError, Offer};
 use crate::documents::Document;
 
 /// The most entries of a set that are kept beside the first one of each capability.
@@ -39,8 +39,9 @@ pub(super) fn read_set(
                 let offer = || Offer::new(loc.clone(), links.clone());
                 match set.capabilities.entry(capability.clone()) {
                     btree_map::Entry::Vacant(place) => drop(place.insert(offer())),
+                    // A channel may have several entries, each with its transport.
                     btree_map::Entry::Occupied(first)
-                        if (is_channel(capability) || first.get().uri != *loc)
+                        if (capability.is_channel() || first.get().uri != *loc)
                             && set.further.len() < MOST_FURTHER =>
                     {
                         set.further.push((capability.clone(), offer()));

@@ -136,7 +136,7 @@ impl Walk<'_> {
         Box::pin(async move {
             let mut node = self.node(uri.clone(), promised.as_ref());
             // A channel is not a document: its content is the last message.
-            if node.capability.as_ref().is_some_and(is_channel) {
+            if node.capability.as_ref().is_some_and(Capability::is_channel) {
                 return node;
             }
             let refused = if !self.seen.insert(uri) {
@@ -183,10 +183,6 @@ impl Walk<'_> {
         }
         Ok(())
     }
-}
-
-fn is_channel(kind: &Capability) -> bool {
-    matches!(kind, Capability::ChangeNotification | Capability::FrameworkNotification)
 }
 
 /// Returns `true` if the entries of a list are documents: for a Source Description, a Capability List and the archives.

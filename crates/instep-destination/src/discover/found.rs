@@ -102,7 +102,7 @@ impl CapabilitySet {
 
     /// Returns the documents that are not read because the Capability List names another one for their capability (R7).
     pub(crate) fn unread(&self) -> impl Iterator<Item = (&Capability, &Uri)> {
-        let unread = self.further.iter().filter(|(capability, _)| !is_channel(capability));
+        let unread = self.further.iter().filter(|(capability, _)| !capability.is_channel());
         unread.map(|(capability, offer)| (capability, &offer.uri))
     }
 
@@ -202,9 +202,4 @@ impl fmt::Display for Way {
 /// Returns the capability of a document. A Sitemap without `rs:md` is a list of resources (DIA-7).
 pub(crate) fn capability(header: &Header) -> Capability {
     header.capability().cloned().unwrap_or(Capability::ResourceList)
-}
-
-/// Returns `true` for channels, which may have several entries, each with its transport.
-pub(super) fn is_channel(capability: &Capability) -> bool {
-    matches!(capability, Capability::ChangeNotification | Capability::FrameworkNotification)
 }

@@ -113,8 +113,8 @@ pub struct Document {
     pub validators: Validators,
     /// The deviations from the standard that were found in the header.
     pub findings: Vec<Finding>,
-    /// The time at which it was sent, by the server's clock. `None` if the server states none, or if it came in a
-    /// package.
+    /// The time at which it was sent, by the server's clock; `None` if the server states none. For a part of another file,
+    /// such as the manifest of a package, the latest time of all clocks.
     pub date: Option<DateTime>,
     pub(super) content: DocumentBytes,
     pub(super) limits: Limits,

@@ -33,13 +33,13 @@ impl Draft {
         change.is_some_and(|change| newest.is_none_or(|newest| is_later(change, newest)))
     }
 
-    /// Returns the time of the last change of a resource. An inventory without a time may list the change before it, of which
-    /// a change without a time has the time: then it is at least that of the bytes.
+    /// Returns the time of the last change of a resource, for a comparison with an inventory.
     fn last_change(&self, resource: &ResourceMetadata, inventory: Option<DateTime>) -> Option<DateTime> {
         let latest = Some(self.clocks.latest_time());
-        let change = plausible(resource.datetime, latest)?;
-        let modified = plausible(resource.lastmod, latest).filter(|_| inventory.is_none());
-        Some(change).max(modified)
+        match inventory {
+            Some(_) => plausible(resource.datetime, latest),
+            None => resource.last_change(latest),
+        }
     }
 
     /// Returns `true` if a resource that changed at a time may have been deleted in a later gap (O52), or since a later
@@ -61,10 +61,10 @@ impl Draft {
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(last.uri.as_str().to_owned());
             for held in page {
-                if self.stays_unnamed(&held, inventory)? {
-                    continue;
-                }
-                if may_wait && self.is_pending_later(held.uri.as_str(), inventory)? {
+                if self.stays_unnamed(&held, inventory)?
+                    || may_wait && self.is_pending_later(held.uri.as_str(), inventory)?
+                {
+                    self.inventory.meets_later = true;
                     continue;
                 }
                 if self.may_hold_earlier {

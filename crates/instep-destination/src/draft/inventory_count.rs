@@ -25,6 +25,8 @@ pub(crate) struct InventoryCount {
     pub(super) newest: Option<DateTime>,
     /// `true` if it is the one that was applied last.
     pub(super) was_applied: bool,
+    /// `true` if a resource seems to have changed or gone after it.
+    pub(crate) meets_later: bool,
     /// Deletions that absence from the inventory implies, carried out or not.
     pub(crate) inferred: u64,
     /// Held resources that stay although they were deleted.

@@ -55,12 +55,12 @@ pub(super) fn known_deletion(
 /// Returns when a held resource was deleted, as far as is known: the latest time at which it did not exist. An inventory that
 /// names it says nothing about that, and a time before the last change of what is held is not that of its deletion.
 pub(super) fn deletion_time(desired: &Desired, known: &Known<'_>) -> Option<DateTime> {
-    let is_told = |told: &DateTime| {
-        let is_since = known.held.is_none_or(|held| held.was_deleted_at(Some(*told)));
+    let is_deletion = |time: &DateTime| {
+        let is_since = known.held.is_none_or(|held| held.was_deleted_at(Some(*time)));
         desired.presence == DesiredPresence::Absent && is_since
     };
-    let told = desired.metadata.datetime.filter(is_told);
-    told.max(known.deleted).max(kept_by_plan(known).and_then(|earlier| earlier.desired.metadata.datetime))
+    let stated = desired.metadata.datetime.filter(is_deletion);
+    stated.max(known.deleted).max(kept_by_plan(known).and_then(|earlier| earlier.desired.metadata.datetime))
 }
 
 /// Returns the earlier action of the plan that keeps a resource.

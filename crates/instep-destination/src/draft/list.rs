@@ -148,8 +148,9 @@ impl Draft {
             return Ok(());
         }
         self.inventory.selected += 1;
-        let is_told = entry.lastmod.or(entry.metadata.datetime).is_some() || !entry.metadata.hash.is_empty();
-        self.inventory.has_silent |= !is_told;
+        let is_described =
+            entry.lastmod.or(entry.metadata.datetime).is_some() || !entry.metadata.hash.is_empty();
+        self.inventory.has_silent |= !is_described;
         self.note_links(speaker, entry)?;
         let before = part.linked.len();
         self.add_linked(&mut part.linked, speaker, entry);

@@ -58,6 +58,7 @@ impl Draft {
             account: &mut self.account,
             unchanged: &mut self.inventory.unchanged,
             kept: &mut self.inventory.kept,
+            meets_later: &mut self.inventory.meets_later,
             selected: self.policy.limit.is_some().then_some(&mut self.inventory.selected),
             room,
             awaited: &mut self.awaited,
@@ -108,6 +109,8 @@ pub(super) struct Merging<'a> {
     pub(super) account: &'a mut Accounting,
     pub(super) unchanged: &'a mut u64,
     pub(super) kept: &'a mut KeptCount,
+    /// `true` once a change or a deletion seems to be later than the inventory.
+    pub(super) meets_later: &'a mut bool,
     /// The selected entries of the inventory, if the operator limits the resources.
     pub(super) selected: Option<&'a mut u64>,
     /// The number of resources that may still be added, if the operator limits them and the entries are not counted
@@ -134,11 +137,12 @@ impl Merging<'_> {
     ) -> Result<(), StateError> {
         let uri = desired.uri.as_str();
         let is_awaited = self.awaited.meet(uri);
-        let earlier = self.earlier(uri)?;
+        let earlier = self.earlier(desired)?;
         let mut known = Known { is_awaited, ..self.known(uri, held, earlier.as_ref())? };
         let decision = self.decide(desired, &mut known)?;
         self.count_kept(desired, &known, decision)?;
         let decision = self.within_limit(decision, &known);
+        *self.meets_later |= desired.is_listed && leaves_later(decision);
         self.replace_earlier(uri, decision, &known, was_named)?;
         match decision {
             Decision::Superseded => self.leave_to_earlier(desired, &known),
@@ -150,11 +154,22 @@ impl Merging<'_> {
         }
     }
 
-    /// Returns the action that the plan has for a resource by an earlier entry, or because it is owed.
-    fn earlier(&self, uri: &str) -> Result<Option<Action>, StateError> {
+    /// Returns the action that the plan has for a resource by an earlier entry, or because it is owed, with the time by which
+    /// it is compared with an entry. Of an inventory without a time and a change without one, the times of the bytes
+    /// tell which is later (O770).
+    fn earlier(&self, desired: &Desired) -> Result<Option<Action>, StateError> {
         // A look-up by URI makes the plan build an index: not for a first reading, which has nothing earlier.
-        let earlier = if self.may_hold_earlier { self.actions.for_uri(uri)? } else { None };
-        Ok(earlier.map(|earlier| without_impossible_time(earlier, self.latest)))
+        let earlier = if self.may_hold_earlier { self.actions.for_uri(desired.uri.as_str())? } else { None };
+        let Some(earlier) = earlier else { return Ok(None) };
+        let mut earlier = without_impossible_time(earlier, self.latest);
+        let planned = &mut earlier.desired;
+        let is_older = |listed: Option<DateTime>| listed < desired.metadata.last_change(self.latest);
+        if self.rules.is_undated {
+            planned.metadata.datetime = planned.metadata.last_change(self.latest);
+        } else if planned.is_listed && desired.inherits_time && is_older(planned.metadata.datetime) {
+            planned.metadata.datetime = None;
+        }
+        Ok(Some(earlier))
     }
 
     /// Returns the knowledge about a resource, but for its deletion and the other sets, which [`Self::decide`] looks up if
@@ -172,12 +187,16 @@ impl Merging<'_> {
         };
         let time = held.map_or(gone, |held| held.metadata.datetime);
         let changed = plausible(time, self.latest);
+        let is_misdated = changed != time;
+        let last_change = held
+            .filter(|_| self.rules.is_undated)
+            .map_or(changed, |held| held.metadata.last_change(self.latest));
         Ok(Known {
             held,
             earlier,
-            changed,
+            changed: last_change,
             is_damaged: held.is_some_and(|held| self.damaged.has(held.id)),
-            is_misdated: changed != time,
+            is_misdated,
             ..Known::default()
         })
     }
@@ -216,6 +235,14 @@ impl Merging<'_> {
             None => decision,
         }
     }
+}
+
+/// Returns `true` if an entry of an inventory changes nothing because something later is known.
+fn leaves_later(decision: Decision) -> bool {
+    matches!(
+        decision,
+        Decision::Superseded | Decision::Rest(Rest::HeldIsLater) | Decision::Act(ActionKind::Keep)
+    )
 }
 
 /// Returns an action, without its time if its Source's clock has not reached it: otherwise it would outlast every

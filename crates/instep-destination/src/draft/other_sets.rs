@@ -35,8 +35,8 @@ impl<'a> OtherSets<'a> {
             return Ok(false);
         }
         for (set, reached) in self.reached()? {
-            let is_told = held.is_in(*set) && is_later(Some(*reached), time);
-            if is_told && self.state.owed(*set, held.uri.as_str())?.is_none() {
+            let describes_later = held.is_in(*set) && is_later(Some(*reached), time);
+            if describes_later && self.state.owed(*set, held.uri.as_str())?.is_none() {
                 return Ok(true);
             }
         }

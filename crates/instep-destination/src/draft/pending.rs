@@ -124,9 +124,9 @@ impl Draft {
         }
         let latest = self.clocks.latest_time();
         let reached = self.state.checkpoint(self.set)?.and_then(|checkpoint| checkpoint.datetime);
-        let told = [reached, pending.metadata.datetime].map(|time| plausible(time, Some(latest)));
-        let told = told.into_iter().flatten().max_by_key(DateTime::instant);
-        Ok(OtherSets::of(&*self.state, self.set, latest).have_described_since(held, told)?)
+        let described = [reached, pending.metadata.datetime].map(|time| plausible(time, Some(latest)));
+        let described = described.into_iter().flatten().max_by_key(DateTime::instant);
+        Ok(OtherSets::of(&*self.state, self.set, latest).have_described_since(held, described)?)
     }
 }
 

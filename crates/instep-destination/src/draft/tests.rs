@@ -39,11 +39,15 @@ fn document(folder: &std::path::Path, capability: &str) -> Document {
 }
 
 fn document_of(folder: &std::path::Path, (capability, number): (&str, u32), end: &str) -> Document {
-    let client = Client::new(HttpOptions::new(Scope::for_source(URL).unwrap())).unwrap();
     let entries: String = (0..number).map(|n| format!("<url><loc>{URL}{n}</loc></url>")).collect();
+    document_with(folder, capability, &format!("{entries}{end}"))
+}
+
+fn document_with(folder: &std::path::Path, capability: &str, rest: &str) -> Document {
+    let client = Client::new(HttpOptions::new(Scope::for_source(URL).unwrap())).unwrap();
     let text = format!(
         "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" xmlns:rs=\"http://www.openarchives.org/rs/terms/\">\
-         <rs:md capability=\"{capability}\"/>{entries}{end}"
+         <rs:md capability=\"{capability}\"/>{rest}"
     );
     Documents::new(client, folder).keep(&Uri::parse(URL).unwrap(), text.as_bytes()).unwrap()
 }
@@ -84,4 +88,35 @@ fn o455_a_list_that_breaks_off_takes_no_earlier_action_from_the_plan() {
     assert!(draft.read_list(&list, None, false).unwrap_err().loses_document());
     assert_eq!(draft.actions().totals(ActionKind::Create).0, 1);
     draft.check_account().unwrap();
+}
+
+#[test]
+fn o770_an_inventory_without_a_time_takes_back_no_change_of_newer_bytes_without_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let entry = |name: &str, second: u32, md: &str| {
+        format!(
+            "<url><loc>{URL}{name}</loc><lastmod>2024-01-01T00:00:{second:02}Z</lastmod><rs:md {md}/></url>"
+        )
+    };
+    let list = entry("a", 3, "length=\"5\"") + "</urlset>";
+    let list = document_with(folder.path(), "resourcelist", &list);
+    let other = entry("b", 2, "change=\"created\" datetime=\"2024-01-01T00:00:02Z\" length=\"1\"");
+    let changes = other + &entry("a", 17, "change=\"updated\" length=\"7\"") + "</urlset>";
+    let changes = document_with(folder.path(), "changelist", &changes);
+    let length_of_a = |draft: &mut Draft| {
+        let planned = draft.fetch_of(&format!("{URL}a")).unwrap();
+        planned.and_then(|action| action.desired.metadata.length)
+    };
+    let mut after_the_list = draft(folder.path());
+    after_the_list.read_list(&list, None, false).unwrap();
+    after_the_list.read_changes(&changes, None, None, None, 0).unwrap();
+    assert_eq!(length_of_a(&mut after_the_list), Some(7));
+    after_the_list.check_account().unwrap();
+    drop(after_the_list);
+    let mut before_the_list = draft(folder.path());
+    before_the_list.read_changes(&changes, None, None, None, 0).unwrap();
+    before_the_list.history.applied_changes = true;
+    before_the_list.read_list(&list, None, false).unwrap();
+    assert_eq!(length_of_a(&mut before_the_list), Some(7));
+    before_the_list.check_account().unwrap();
 }

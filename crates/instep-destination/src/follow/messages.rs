@@ -6,10 +6,12 @@ use crate::{
     Error, Event, Phase, Strategy, Via,
     clock::latest_time,
     discover::{CapabilitySet, Discovered},
+    documents::Document,
     listen::{ChannelMessage, Consequence, Kind, Listener, Received, leads},
     plan::{Choice, Standing, standing},
     read::{PackageList, is_gone},
     run::SyncRun,
+    state::Checkpoint,
 };
 
 /// The result of a round of following.
@@ -110,23 +112,7 @@ impl SyncRun<'_> {
             return Ok(false);
         }
         let since = checkpoint.clone();
-        let mut new = Vec::new();
-        for ChannelMessage { set, body, .. } in messages {
-            let document = self.network.documents.keep(set, &body[..]).ok();
-            let readable = document.and_then(|document| Some((document, entries(body, set)?)));
-            let reached = checkpoint.datetime.as_ref();
-            let standing = readable.as_ref().map_or(Standing::Unclear, |(document, entries)| {
-                standing(&document.header, entries, set, reached, &latest_time(None))
-            });
-            match standing {
-                Standing::Known => continue,
-                Standing::Continues { until } => checkpoint.datetime = Some(until),
-                Standing::Apart if was_read => {}
-                Standing::Unclear if was_read => continue,
-                Standing::Apart | Standing::Unclear => return Ok(false),
-            }
-            new.extend(readable.map(|(document, _)| document));
-        }
+        let Some(new) = self.unapplied(messages, &mut checkpoint, was_read) else { return Ok(false) };
         if new.is_empty() {
             return Ok(true);
         }
@@ -138,6 +124,11 @@ impl SyncRun<'_> {
             set.read_changes(document, None, since.datetime, None, 0).await?;
         }
         self.reporter.problems_of(&set);
+        if found.has_inventory() && set.with(|draft| draft.met.record) {
+            // A metadata record changed: what it describes is chosen again when the Source is read (O657).
+            return Ok(was_read);
+        }
+        self.choose_by_metadata(&set).await?;
         self.account_for(&mut set, false)?;
         self.account_for_unusable(&mut set, false)?;
         self.guard(&mut set, None)?;
@@ -155,6 +146,34 @@ impl SyncRun<'_> {
         self.carry_out(found, set, Some(checkpoint), way.carrier).await?;
         self.reporter.report.checkpoint = self.state().checkpoint(id)?.and_then(|held| held.datetime);
         Ok(true)
+    }
+
+    /// Returns the messages of a set that were not applied yet, and moves the checkpoint to the end of those that directly
+    /// follow it. `None` if the Source must be read first.
+    fn unapplied(
+        &self,
+        messages: &[&&ChannelMessage],
+        checkpoint: &mut Checkpoint,
+        was_read: bool,
+    ) -> Option<Vec<Document>> {
+        let mut new = Vec::new();
+        for ChannelMessage { set, body, .. } in messages {
+            let document = self.network.documents.keep(set, &body[..]).ok();
+            let readable = document.and_then(|document| Some((document, entries(body, set)?)));
+            let reached = checkpoint.datetime.as_ref();
+            let standing = readable.as_ref().map_or(Standing::Unclear, |(document, entries)| {
+                standing(&document.header, entries, set, reached, &latest_time(document.date))
+            });
+            match standing {
+                Standing::Known => continue,
+                Standing::Continues { until } => checkpoint.datetime = Some(until),
+                Standing::Apart if was_read => {}
+                Standing::Unclear if was_read => continue,
+                Standing::Apart | Standing::Unclear => return None,
+            }
+            new.extend(readable.map(|(document, _)| document));
+        }
+        Some(new)
     }
 
     /// Returns `true` if a document that was reported deleted is gone, judged by the document above it: the Source

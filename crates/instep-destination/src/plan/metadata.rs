@@ -2,6 +2,8 @@
 
 use resourcesync::{DateTime, Digests, Link, MediaType};
 
+use super::plausible;
+
 /// The metadata of one version of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -29,6 +31,14 @@ impl ResourceMetadata {
     /// Returns metadata of which nothing is known.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Returns the time of the last change, for a comparison with an inventory without a time. That may list the change
+    /// before, of which a change without a time has the time: then it is at least that of the bytes (O352). Times later
+    /// than `latest` are no times.
+    pub(crate) fn last_change(&self, latest: Option<DateTime>) -> Option<DateTime> {
+        let change = plausible(self.datetime, latest)?;
+        Some(change).max(plausible(self.lastmod, latest))
     }
 
     /// Returns the memory that it takes, in resources of usual size. Memory is bounded by this number, because one

@@ -9,12 +9,17 @@ pub(crate) struct Pace {
     shortest: Duration,
     longest: Duration,
     pause: Duration,
+    /// The pause after the last reading, if that failed because the Source could not be reached.
+    retry: Option<Duration>,
 }
+
+/// The first pause after a Source could not be reached, also if it is read seldom.
+const FIRST_RETRY: Duration = Duration::from_secs(2);
 
 impl Pace {
     /// Returns a pace between the shortest and the longest pause. It begins with the shortest.
     pub(crate) fn new((shortest, longest): (Duration, Duration)) -> Self {
-        Self { shortest, longest: longest.max(shortest), pause: shortest }
+        Self { shortest, longest: longest.max(shortest), pause: shortest, retry: None }
     }
 
     /// Returns the pause after a reading, which found something new or did not.
@@ -22,6 +27,7 @@ impl Pace {
         // It shrinks faster than it grows: a Source that begins to change usually continues for a while.
         let next = if something_new { self.pause / 2 } else { self.pause.saturating_mul(3) / 2 };
         self.pause = next.clamp(self.shortest, self.longest);
+        self.retry = None;
         self.pause
     }
 
@@ -33,7 +39,17 @@ impl Pace {
     /// Returns the pause after a failed reading, which doubles each time.
     pub(crate) fn after_failure(&mut self) -> Duration {
         self.pause = self.pause.saturating_mul(2).clamp(self.shortest, self.longest);
+        self.retry = None;
         self.pause
+    }
+
+    /// Returns the pause after a reading of a Source that could not be reached. It begins short and doubles each time, because
+    /// most such failures pass soon, and a Source that is read once an hour should not be missed for an hour.
+    pub(crate) fn after_unreachable(&mut self) -> Duration {
+        let retry = self.retry.map_or(FIRST_RETRY, |last| last.saturating_mul(2));
+        let retry = retry.min(self.after_failure());
+        self.retry = Some(retry);
+        retry
     }
 }
 
@@ -50,5 +66,19 @@ mod tests {
         let busy: Vec<_> = (0..20).map(|_| pace.after(true)).collect();
         assert_eq!(busy.last(), Some(&Duration::from_secs(1)));
         assert_eq!(pace.after_failure(), Duration::from_secs(2));
+    }
+
+    #[test]
+    fn o652_a_source_that_is_read_once_an_hour_and_cannot_be_reached_is_tried_again_soon() {
+        let hour = Duration::from_secs(3_600);
+        let mut pace = Pace::new((hour, hour));
+        let pauses: Vec<_> = (0..20).map(|_| pace.after_unreachable()).collect();
+        assert_eq!(pauses[..3], [2, 4, 8].map(Duration::from_secs));
+        assert_eq!(pauses.last(), Some(&hour));
+        assert_eq!(pace.after(false), hour);
+        assert_eq!(pace.after_unreachable(), Duration::from_secs(2), "it begins anew");
+        // One that is read more often than that is not asked less often for it.
+        let moment = Duration::from_millis(100);
+        assert_eq!(Pace::new((moment, moment)).after_unreachable(), moment);
     }
 }

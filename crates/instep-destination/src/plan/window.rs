@@ -81,61 +81,25 @@ pub(crate) fn reach(checkpoint: &DateTime, earliest: Option<&DateTime>) -> Reach
     }
 }
 
-/// Returns the members that may list a change since the checkpoint, in document order (CLI-12), and `true` if they
-/// reach back to it without a gap between neighbours (TIME-13).
-///
-/// A list is complete from its beginning on (TIME-5): one without an end is not read if a later one begins before the
-/// checkpoint, or states no beginning and ends before it. Its entries without a time could not be distinguished from new
-/// ones (O3).
-///
-/// A list that ends before it begins is over once its beginning is: until then, the times in it and in those after it do
-/// not tell what is new (O45). Beginnings before and after it are not compared: those after it are the later lists.
+/// Returns the members that may list a change since the checkpoint, in document order (CLI-12), and the reach of the
+/// changes in them.
 pub(crate) fn members_to_read<'a>(
     checkpoint: &DateTime,
     members: &'a [IndexMember],
 ) -> (Vec<&'a IndexMember>, Reach) {
-    let is_over = |time: DateTime| time.end() <= checkpoint.instant();
-    let stepped = members.iter().rposition(IndexMember::went_back);
-    let is_after_step = |place: usize| stepped.is_none_or(|stepped| stepped < place);
-    let forward = members.iter().enumerate().filter(|(_, member)| !member.went_back());
-    let begun = forward.filter_map(|(place, member)| Some((place, member.from?)));
-    let begun: Vec<(usize, DateTime)> = begun.filter(|(_, from)| is_over(*from)).collect();
-    // The last member that begins before the checkpoint, before the step and after it.
-    let last_of = |is_after: bool| {
-        let side = begun.iter().filter(|(place, _)| is_after_step(*place) == is_after);
-        side.max_by_key(|(_, from)| from.instant()).copied()
-    };
-    let (last_before, last_after) = (last_of(false), last_of(true));
-    let is_followed = |(place, member): (usize, &IndexMember)| {
-        let is_after = is_after_step(place);
-        match (member.from, if is_after { last_after } else { last_before }) {
-            _ if !is_after && last_after.is_some() => true,
-            (Some(from), Some((_, last))) => from.end() <= last.instant(),
-            (None, Some((last, _))) => place < last,
-            (_, None) => false,
-        }
-    };
-    // The last member that ends before the checkpoint and does not state its beginning: the order tells what began earlier.
-    let ended = members.iter().enumerate().rev().find_map(|(place, member)| {
-        let until = member.until.filter(|until| member.from.is_none() && is_over(*until))?;
-        Some((place, until))
-    });
-    let precedes_ended = |(place, member): (usize, &IndexMember)| {
-        ended.is_some_and(|(last, until)| {
-            let begins_earlier = member.from.is_none_or(|from| from.end() <= until.instant());
-            place < last && begins_earlier && is_after_step(place) == is_after_step(last)
-        })
-    };
-    let ends_before = |(place, member): (usize, &IndexMember)| match member.until {
-        Some(_) if member.went_back() => member.from.is_some_and(is_over),
-        Some(until) => is_over(until),
-        None => is_followed((place, member)) || precedes_ended((place, member)),
-    };
-    let wanted = members.iter().enumerate().filter(|member| !ends_before(*member));
+    let intervals = MemberIntervals::new(*checkpoint, members);
+    let wanted = members.iter().enumerate().filter(|member| !intervals.ends_before(*member));
     let wanted: Vec<&IndexMember> = wanted.map(|(_, member)| member).collect();
+    let reach = reach_of_members(checkpoint, &wanted);
+    (wanted, reach)
+}
+
+/// Returns the reach of the members that may list a change since the checkpoint. There is a gap also if one of them
+/// begins later than the one before it ended (TIME-13).
+fn reach_of_members(checkpoint: &DateTime, wanted: &[&IndexMember]) -> Reach {
     let Some(first) = wanted.first() else {
         // Every list ended before the checkpoint: nothing is listed since then.
-        return (wanted, Reach::Covered);
+        return Reach::Covered;
     };
     let is_stepped = wanted.iter().any(|member| member.went_back());
     let start = if first.went_back() { Reach::Unknown } else { reach(checkpoint, first.from.as_ref()) };
@@ -144,8 +108,95 @@ pub(crate) fn members_to_read<'a>(
         (until.end() <= from.instant()).then_some(Reach::Gap { earliest: from })
     });
     match hole.filter(|_| !is_stepped).unwrap_or(start) {
-        Reach::Covered if is_stepped => (wanted, Reach::Unknown),
-        reach => (wanted, reach),
+        Reach::Covered if is_stepped => Reach::Unknown,
+        reach => reach,
+    }
+}
+
+/// The intervals of all members, compared with the checkpoint: they tell which members end before it. A member is given
+/// by its place and itself.
+///
+/// A list is complete from its beginning on (TIME-5): one without an end is over if a later one begins before the
+/// checkpoint, or states no beginning and ends before it. Its entries without a time could not be distinguished from new
+/// ones (O3).
+///
+/// A list that ends before it begins is over once its beginning is: until then, the times in it and in those after it do
+/// not tell what is new (O45). Beginnings before and after it are not compared: those after it are the later lists.
+struct MemberIntervals {
+    checkpoint: DateTime,
+    /// The place of the last member that ends before it begins: the step back of the clock.
+    step: Option<usize>,
+    /// The latest beginning before the checkpoint, among the members before the step.
+    begun_before_step: Option<(usize, DateTime)>,
+    /// The latest beginning before the checkpoint, among the members after the step, or among all if there is none.
+    begun_after_step: Option<(usize, DateTime)>,
+    /// The end of the last member that ends before the checkpoint and does not state its beginning: the order tells
+    /// what began earlier.
+    ended: Option<(usize, DateTime)>,
+}
+
+impl MemberIntervals {
+    fn new(checkpoint: DateTime, members: &[IndexMember]) -> Self {
+        let step = members.iter().rposition(IndexMember::went_back);
+        let mut intervals =
+            Self { checkpoint, step, begun_before_step: None, begun_after_step: None, ended: None };
+        for (place, member) in members.iter().enumerate() {
+            let is_over = |time: &DateTime| intervals.is_over(*time);
+            let begun = member.from.filter(is_over).filter(|_| !member.went_back());
+            let ended = member.until.filter(is_over).filter(|_| member.from.is_none());
+            if let Some(from) = begun {
+                intervals.add_beginning(place, from);
+            }
+            intervals.ended = ended.map(|until| (place, until)).or(intervals.ended);
+        }
+        intervals
+    }
+
+    /// Adds a beginning before the checkpoint. Of equal ones, the last counts.
+    fn add_beginning(&mut self, place: usize, from: DateTime) {
+        let is_after = self.is_after_step(place);
+        let latest = if is_after { &mut self.begun_after_step } else { &mut self.begun_before_step };
+        if latest.is_none_or(|(_, latest)| latest.instant() <= from.instant()) {
+            *latest = Some((place, from));
+        }
+    }
+
+    fn is_over(&self, time: DateTime) -> bool {
+        time.end() <= self.checkpoint.instant()
+    }
+
+    fn is_after_step(&self, place: usize) -> bool {
+        self.step.is_none_or(|step| step < place)
+    }
+
+    /// Returns `true` if a member cannot list a change since the checkpoint.
+    fn ends_before(&self, (place, member): (usize, &IndexMember)) -> bool {
+        match member.until {
+            Some(_) if member.went_back() => member.from.is_some_and(|from| self.is_over(from)),
+            Some(until) => self.is_over(until),
+            None => self.is_followed(place, member) || self.precedes_ended(place, member),
+        }
+    }
+
+    /// Returns `true` if a later member begins before the checkpoint.
+    fn is_followed(&self, place: usize, member: &IndexMember) -> bool {
+        let is_after = self.is_after_step(place);
+        if !is_after && self.begun_after_step.is_some() {
+            return true;
+        }
+        match (member.from, if is_after { self.begun_after_step } else { self.begun_before_step }) {
+            (Some(from), Some((_, latest))) => from.end() <= latest.instant(),
+            (None, Some((latest, _))) => place < latest,
+            (_, None) => false,
+        }
+    }
+
+    /// Returns `true` if a later member without a stated beginning ends before the checkpoint.
+    fn precedes_ended(&self, place: usize, member: &IndexMember) -> bool {
+        self.ended.is_some_and(|(last, until)| {
+            let begins_earlier = member.from.is_none_or(|from| from.end() <= until.instant());
+            place < last && begins_earlier && self.is_after_step(place) == self.is_after_step(last)
+        })
     }
 }
 

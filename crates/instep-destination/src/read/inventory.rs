@@ -20,7 +20,7 @@ use super::{
 use crate::{
     Error, ProblemKind, Via,
     clock::{latest_time, now},
-    discover::CapabilitySet,
+    discover::{CapabilitySet, Offer},
     documents::Document,
     draft::Draft,
     plan::{check_age, check_inventory_time, deciding_time, plausible},
@@ -55,7 +55,7 @@ impl Inventory {
 
     /// Returns the time since which the next inventory can tell what was deleted, if neither states its own: a new one
     /// came after what the copy had reached, which is `held`, and the next one is made after it.
-    pub(crate) fn told_by_next(&self, held: Option<&Checkpoint>) -> Option<DateTime> {
+    pub(crate) fn last_gap_end(&self, held: Option<&Checkpoint>) -> Option<DateTime> {
         let is_new = self.complete && self.at.is_none() && !self.was_applied;
         held.filter(|_| is_new)?.datetime
     }
@@ -129,8 +129,8 @@ impl Inventory {
         Ok(Some(inventory))
     }
 
-    /// Plans the Resource List again if it differs from the one that the plan was made of. It is not recorded as read,
-    /// so that the next run looks for resources that it no longer names.
+    /// Plans the Resource List again if it differs from the one that the plan was made of. If it cannot be read now, only
+    /// the explanations are missing that it might have: everything else is kept.
     pub(crate) async fn read_newer(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -139,6 +139,23 @@ impl Inventory {
         let Some(offer) = found.get(&Capability::ResourceList).filter(|_| !found.is_translated) else {
             return Ok(());
         };
+        match Self::plan_newer(run, found, offer, set).await {
+            Err(error) if error.loses_document() => {
+                run.reporter.lost_document(&offer.uri, &error);
+                Ok(())
+            }
+            planned => planned,
+        }
+    }
+
+    /// Plans a Resource List if it differs from the one that was read. It is not recorded as read, so that the next run
+    /// looks for resources that it no longer names.
+    async fn plan_newer(
+        run: &mut SyncRun<'_>,
+        found: &CapabilitySet,
+        offer: &Offer,
+        set: &mut SetRun,
+    ) -> Result<(), Error> {
         let Some(read) = set.records.iter().find(|record| record.uri == offer.uri).cloned() else {
             return Ok(());
         };

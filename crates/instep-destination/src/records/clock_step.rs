@@ -37,6 +37,7 @@ pub(crate) fn write(
     versioned::write(state, &name(set), VERSION, &ClockStep { behind: behind.to_string(), is_over })
 }
 
-fn name(set: SetId) -> String {
+/// Returns the name of the record of a set.
+pub(crate) fn name(set: SetId) -> String {
     format!("clock {}", set.0)
 }

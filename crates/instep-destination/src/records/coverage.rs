@@ -58,6 +58,7 @@ impl From<Coverage> for WrittenCoverage {
     }
 }
 
-fn name(set: SetId) -> String {
+/// Returns the name of the record of a set.
+pub(crate) fn name(set: SetId) -> String {
     format!("coverage {}", set.0)
 }

@@ -24,6 +24,7 @@ pub(crate) fn write(state: &mut dyn CopyState, set: SetId, is_possible: bool) ->
     versioned::write(state, &name(set), VERSION, &HeldThoughGone { is_possible })
 }
 
-fn name(set: SetId) -> String {
+/// Returns the name of the record of a set.
+pub(crate) fn name(set: SetId) -> String {
     format!("held though gone {}", set.0)
 }

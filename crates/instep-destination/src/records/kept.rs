@@ -63,6 +63,7 @@ pub(crate) fn setting(
     versioned::setting(state, &name(set), VERSION, &Undated { undated })
 }
 
-fn name(set: SetId) -> String {
+/// Returns the name of the record of a set.
+pub(crate) fn name(set: SetId) -> String {
     format!("kept {}", set.0)
 }

@@ -36,6 +36,7 @@ pub(crate) fn setting(state: &dyn ReadState, set: SetId, ends: DateTime) -> Resu
     versioned::setting(state, &name(set), VERSION, &LastGap { ends: ends.to_string() })
 }
 
-fn name(set: SetId) -> String {
+/// Returns the name of the record of a set.
+pub(crate) fn name(set: SetId) -> String {
     format!("gap {}", set.0)
 }

@@ -51,7 +51,8 @@ impl PlanRules {
     }
 }
 
-fn name(set: SetId) -> String {
+/// Returns the name of the record of a set.
+pub(crate) fn name(set: SetId) -> String {
     format!("policy {}", set.0)
 }
 

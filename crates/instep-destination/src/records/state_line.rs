@@ -15,7 +15,7 @@ use crate::{
         HeldAt, HeldResource, LoggedProblem, LoggedRun, Owed, ReachedPoint, RunId, SetId, StateRecord, codec,
     },
 };
-use parts::{DocumentLine, WrittenCheckpoint, WrittenFacts, WrittenPart, digests, plain, time, times, uri};
+use parts::{DocumentLine, MetadataLine, WrittenCheckpoint, WrittenPart, digests, plain, time, times, uri};
 
 /// The version of the lines that this program writes.
 pub(crate) const VERSION: u32 = 1;
@@ -91,7 +91,7 @@ enum RecordLine {
         path: String,
         name: Option<String>,
         sets: i64,
-        facts: WrittenFacts,
+        facts: MetadataLine,
         racy: bool,
         part: Option<WrittenPart>,
     },
@@ -101,7 +101,7 @@ enum RecordLine {
         deleted: bool,
         attempts: u32,
         why: String,
-        facts: WrittenFacts,
+        facts: MetadataLine,
         retrieval: Option<String>,
     },
     Gone {
@@ -166,7 +166,7 @@ impl RecordLine {
                 path: held.path.to_string(),
                 name: name.clone(),
                 sets: held.sets,
-                facts: WrittenFacts::of(&held.metadata),
+                facts: MetadataLine::of(&held.metadata),
                 racy: held.is_racy,
                 part: WrittenPart::of(&held.place),
             },
@@ -179,7 +179,7 @@ impl RecordLine {
                     deleted: owed.desired.presence == DesiredPresence::Absent,
                     attempts: owed.desired.attempts,
                     why: plain(&owed.why),
-                    facts: WrittenFacts::of(&owed.desired.metadata),
+                    facts: MetadataLine::of(&owed.desired.metadata),
                     retrieval: retrieval.map_err(|error| error.to_string())?,
                 }
             }

@@ -37,6 +37,7 @@ impl UnusableEntries {
     }
 }
 
-fn name(set: SetId) -> String {
+/// Returns the name of the record of a set.
+pub(crate) fn name(set: SetId) -> String {
     format!("unusable {}", set.0)
 }

@@ -7,6 +7,7 @@ pub(crate) mod joining;
 mod maps;
 mod opening;
 mod remembered;
+mod set_numbers;
 pub(crate) mod storage;
 mod unnamed_sets;
 
@@ -26,7 +27,7 @@ use crate::{
     records::{self, PlanRules, RecentDeletions},
     state::{
         Actions, CopyState, LoggedProblem, LoggedRun, ReachedPoint, ReadState, RunId, SetId, SourceId,
-        StatePlace,
+        StateError, StatePlace,
     },
     store::CopyStore,
     web_archive::WebArchive,
@@ -172,7 +173,10 @@ impl LocalCopy {
                 }
             }
         }
-        let set = state.set(name)?;
+        let set = match state.set(name) {
+            Err(full @ StateError::TooManySets { .. }) => self.take_over_number(name)?.ok_or(full)?,
+            set => set?,
+        };
         if let Some(source) = self.source {
             self.state_mut()?.set_belongs_to(set, source)?;
         }

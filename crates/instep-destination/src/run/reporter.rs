@@ -46,7 +46,8 @@ impl<'a> Reporter<'a> {
     pub(crate) fn new(monitor: &'a dyn Monitor, url: &'a str, client: Client) -> Self {
         Self {
             monitor,
-            report: SyncReport::new(Strategy::Nothing, "nothing is new"),
+            // Each set that is compared replaces this reason.
+            report: SyncReport::new(Strategy::Nothing, "nothing was compared"),
             url,
             client,
             problems: BTreeMap::new(),
@@ -194,7 +195,7 @@ impl<'a> Reporter<'a> {
         for (uri, error) in group.refused {
             self.failed(Problem::new(ProblemKind::Storage, uri.as_str(), &error_chain(&error)));
         }
-        if let Some(error) = group.untold {
+        if let Some(error) = group.undelivered {
             let what = format!("Changes of the copy could not be handed over, the next run does it: {error}");
             self.problem(ProblemKind::Storage, self.url, &what);
         }

@@ -26,7 +26,7 @@ pub(crate) struct SetRun {
     /// The time of the inventory that the plan was made of, if all of it was read.
     pub(crate) inventory: Option<DateTime>,
     /// The time since which the next inventory can tell what was deleted, also if it does not state its own.
-    pub(crate) told_by_next: Option<DateTime>,
+    pub(crate) last_gap_end: Option<DateTime>,
     /// The time before which no deletion of the set needs to be known once the plan is done; `None` if that is as before.
     pub(crate) forgets_before: Option<DateTime>,
     /// The held resources that are gone at the Source and stay.
@@ -56,7 +56,7 @@ impl SetRun {
             new_documents: false,
             coverage: None,
             inventory: None,
-            told_by_next: None,
+            last_gap_end: None,
             forgets_before: None,
             kept: KeptResources::default(),
             unusable: None,

@@ -10,6 +10,11 @@ pub(crate) struct TransferTally {
 }
 
 impl TransferTally {
+    /// Returns the tally with further results.
+    pub(crate) fn with(self, done: u64) -> Self {
+        Self { done: self.done + done, ..self }
+    }
+
     /// Fails in debug builds if an action has no result, or a result has no action: the checkpoint would pass a
     /// resource that is neither held nor pending.
     pub(crate) fn check(self) -> Result<(), Error> {

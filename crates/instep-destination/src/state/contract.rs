@@ -74,6 +74,7 @@ each_engine! {
     changes::versions_and_moves_are_no_changes_of_a_deleted_resource
     followed::a_set_keeps_its_number_under_another_name
     followed::a_copy_follows_as_many_sets_as_it_can_and_no_more
+    followed::o659_the_number_of_a_set_is_given_to_another_one_without_what_was_known_of_it
     followed::a_checkpoint_comes_back_as_it_was_committed
     followed::settings_are_recorded_with_the_checkpoint_that_they_hold_as_of
     followed::documents_and_settings_are_replaced

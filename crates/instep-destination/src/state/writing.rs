@@ -68,6 +68,10 @@ pub(crate) trait WriteRecords {
     /// Renames a set. Does nothing if the copy follows no set with the former name.
     fn rename_set(&mut self, former: &str, name: &str) -> Result<(), StateError>;
 
+    /// Gives the number of a set without resources to another one. Everything else that is known of the former is
+    /// forgotten, with these settings.
+    fn reuse_set(&mut self, set: SetId, name: &str, settings: &[String]) -> Result<(), StateError>;
+
     /// Sets a setting of the copy.
     fn set_setting(&mut self, name: &str, value: &str) -> Result<(), StateError>;
 

@@ -12,13 +12,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use instep_store::{Lock, RootFolder, Staging, sync_file_system, sync_group};
+use instep_store::{Lock, RootFolder, Staging, free_space, sync_file_system, sync_group};
 use resourcesync::{Algorithm, Hasher};
 
 use super::{
     Durability, StagedName, StagingArea, StagingFile, StoreError,
     backup::Backup,
-    folder_sink::{FolderStagingSink, OWN, STAGING, shown, space},
+    folder_sink::{FolderStagingSink, OWN, STAGING, shown},
     partial::{self, PartsInUse},
 };
 
@@ -62,7 +62,8 @@ impl FolderStore {
     }
 
     fn space(&self) -> Result<(u64, u64), StoreError> {
-        space(&self.root, self.options.reserve).map_err(|error| self.failed("read the free space of", error))
+        free_space(&self.root, self.options.reserve)
+            .map_err(|error| self.failed("read the free space of", error))
     }
 
     /// Returns the free bytes on the disk of the copy; `None` if the system does not report them.

@@ -1,8 +1,8 @@
 //! The staging file of a copy in a folder.
 
-use std::{fs::File, io::Write as _, os::fd::AsFd, sync::Arc};
+use std::{fs::File, io::Write as _, sync::Arc};
 
-use instep_store::Staging;
+use instep_store::{Staging, free_space};
 use resourcesync::DateTime;
 use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
 
@@ -25,16 +25,6 @@ pub(super) fn shown(name: StagedName) -> String {
 /// its length.
 const WRITTEN_BETWEEN_LOOKS: u64 = 8 << 20;
 
-/// Returns the free bytes on a disk, and the number of them that stay free: by default 1 % of it, at most 1 GiB.
-pub(super) fn space(of: impl AsFd, reserve: Option<u64>) -> rustix::io::Result<(u64, u64)> {
-    const MOST_RESERVED: u64 = 1 << 30;
-    let space = rustix::fs::fstatvfs(of)?;
-    let share = space.f_blocks.saturating_mul(space.f_frsize) / 100;
-    // `f_bavail` and not `f_bfree`: blocks that are reserved for the superuser cannot be used here.
-    let free = space.f_bavail.saturating_mul(space.f_frsize);
-    Ok((free, reserve.unwrap_or_else(|| share.min(MOST_RESERVED))))
-}
-
 /// A file in the staging folder.
 #[derive(Debug)]
 pub(super) struct FolderStagingSink {
@@ -43,7 +33,7 @@ pub(super) struct FolderStagingSink {
     staging: Arc<Staging>,
     part: Option<PartInUse>,
     parts: PartsInUse,
-    /// The number of bytes to leave free, as [`space`] takes it.
+    /// The number of bytes to leave free, as [`free_space`] takes it.
     reserve: Option<u64>,
     /// The bytes written since the free space was checked.
     unchecked: u64,
@@ -66,7 +56,7 @@ impl FolderStagingSink {
             return Ok(());
         }
         self.unchecked = 0;
-        let space = space(&*self.staging, self.reserve);
+        let space = free_space(&*self.staging, self.reserve);
         let (free, reserve) =
             space.map_err(|error| StoreError::of("read the free space of", STAGING, error))?;
         if free <= reserve { Err(StoreError::Reserve { free, reserve }) } else { Ok(()) }

@@ -59,10 +59,11 @@ impl SyncRun<'_> {
     }
 
     /// Returns the sets that the Source names and whose state the copy knows completely.
-    fn sets_in_force(&mut self, named: &[CapabilitySet]) -> Result<Vec<SetId>, Error> {
+    fn sets_in_force(&self, named: &[CapabilitySet]) -> Result<Vec<SetId>, Error> {
         let mut in_force = Vec::new();
         for found in named {
-            let id = self.copy.set(found)?;
+            // A set beyond those that a copy can follow has no number.
+            let Some(id) = self.state().known_set(found.name())? else { continue };
             if self.copy.coverage(id)?.is_complete() && self.state().checkpoint(id)?.is_some() {
                 in_force.push(id);
             }

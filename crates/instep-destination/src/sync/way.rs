@@ -112,7 +112,7 @@ impl SyncRun<'_> {
         let entries = set.with(|draft| draft.inventory.usable);
         if self.options.as_of.is_none() {
             stay_at_least(&mut read.checkpoint, held.as_ref());
-            set.told_by_next = inventory.told_by_next(held.as_ref());
+            set.last_gap_end = inventory.last_gap_end(held.as_ref());
         }
         set.inventory = inventory.deciding_time().filter(|_| inventory.complete);
         let is_settled = self.options.as_of.is_some() || self.settles(set, &inventory, &read, anew)?;

@@ -31,7 +31,7 @@ pub(super) struct Pipeline {
     pub(super) flushed: mpsc::UnboundedReceiver<Flushed>,
     committing: JoinHandle<(Committer, Result<(), CommitError>)>,
     /// The number of actions that have an outcome.
-    done: u64,
+    pub(super) done: u64,
 }
 
 impl Pipeline {

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     feed::{FeedState, TaskFeed},
-    fetch::{FetchOutcome, Task},
+    fetch::{FetchOutcome, Fetcher, Task},
     pipeline::Pipeline,
     settle::{self, Pending},
 };
@@ -42,6 +42,16 @@ impl Drop for RunningTransfers {
 }
 
 impl RunningTransfers {
+    /// Begins to fetch the tasks that are received.
+    fn begin(
+        fetcher: Fetcher,
+        tasks: mpsc::Receiver<Box<Task<Pending>>>,
+        outcomes: mpsc::Sender<(Box<Task<Pending>>, FetchOutcome)>,
+        enough: CancellationToken,
+    ) -> Self {
+        Self(tokio::spawn(async move { fetcher.run(tasks, outcomes, enough).await }))
+    }
+
     /// Waits for their end.
     ///
     /// # Errors
@@ -67,28 +77,14 @@ impl Pipeline {
         let (outcomes_in, mut outcomes) = mpsc::channel(QUEUE);
         let fetcher = run.network.fetcher.clone();
         let enough = CancellationToken::new();
-        let working = {
-            let (fetcher, enough) = (fetcher.clone(), enough.clone());
-            tokio::spawn(async move { fetcher.run(tasks, outcomes_in, enough).await })
-        };
-        let working = RunningTransfers(working);
+        let working = RunningTransfers::begin(fetcher.clone(), tasks, outcomes_in, enough.clone());
         let stop = run.stop.token().clone();
         let mut sender = Some(sender);
         let mut arrived = Vec::with_capacity(QUEUE);
         let (mut next_look, mut last) = (Instant::now(), 0);
         let mut deadline = None;
         loop {
-            let mut again = None;
-            if run.ending().is_some() {
-                enough.cancel();
-                sender = None;
-            } else if let Some(tasks) = &sender {
-                match feed.fill(run, tasks)? {
-                    FeedState::More => {}
-                    FeedState::Again(pause) => again = Some(pause),
-                    FeedState::Done => sender = None,
-                }
-            }
+            let again = send_tasks(run, feed, &mut sender, &enough)?;
             // Thousands of tasks may still wait to be fetched when the feed is done, so arrivals are collected until
             // few remain.
             let is_collecting = sender.is_some() || last > FEW;
@@ -121,6 +117,29 @@ impl Pipeline {
         }
         report_login_page(run);
         working.ended().await
+    }
+}
+
+/// Sends the next tasks of a feed, and closes the channel behind the last one, or once the run should end. Returns the
+/// pause after which the feed must be called again, if it names one.
+fn send_tasks(
+    run: &mut SyncRun<'_>,
+    feed: &mut dyn TaskFeed,
+    sender: &mut Option<mpsc::Sender<Box<Task<Pending>>>>,
+    enough: &CancellationToken,
+) -> Result<Option<Duration>, Error> {
+    if run.ending().is_some() {
+        enough.cancel();
+        *sender = None;
+    }
+    let Some(tasks) = sender else { return Ok(None) };
+    match feed.fill(run, tasks)? {
+        FeedState::More => Ok(None),
+        FeedState::Again(pause) => Ok(Some(pause)),
+        FeedState::Done => {
+            *sender = None;
+            Ok(None)
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Resources from packages: of dumps, or of requested batches.
 
-use resourcesync::{Entry, Relation, Uri, patch::PatchFormat};
+use resourcesync::{Entry, Relation, patch::PatchFormat};
 use tokio::sync::mpsc;
 
 use super::{
     carrier::Carrier,
     fit::{ManifestFit, promise},
+    lacked_members::LackedMembers,
     patches,
     pipeline::Pipeline,
     settle::Placer,
@@ -16,7 +17,7 @@ use crate::{
     commit::Commit,
     documents::{Document, Entries},
     draft::Draft,
-    error::error_chain,
+    error::BesideUrl as _,
     plan::Desired,
     read::PackageList,
     run::{SetRun, SyncRun},
@@ -33,47 +34,6 @@ pub(super) struct Taken {
     lacking: LackedMembers,
     /// Those that were to be kept as versions, which nothing else has.
     unkept: LackedMembers,
-}
-
-/// The resources that a manifest lists and its package lacks.
-#[derive(Debug, Default)]
-struct LackedMembers {
-    count: u64,
-    /// The first of them, and the reason.
-    first: Option<String>,
-}
-
-impl LackedMembers {
-    /// Counts a resource if it was not staged through a fault of its package. Bytes that differ count only if the
-    /// manifest states the digest that is wanted, because a dump may be older than the list.
-    fn count(&mut self, entry: &Entry, is_promised: bool, error: &FetchError) {
-        let cause: &dyn std::error::Error = match error {
-            FetchError::Member(cause) => cause,
-            FetchError::Mismatch(cause) if is_promised => cause,
-            _ => return,
-        };
-        self.count += 1;
-        self.first.get_or_insert_with(|| format!("{}: {}", entry.loc, error_chain(cause)));
-    }
-
-    fn add(&mut self, other: Self) {
-        self.count += other.count;
-        self.first = self.first.take().or(other.first);
-    }
-
-    fn report(self, run: &SyncRun<'_>, package: &Uri) {
-        if let Self { count, first: Some(first) } = self {
-            let what = format!("the package lacks {count} of its resources, which are requested: {first}");
-            run.reporter.warn(ProblemKind::Document, package.as_str(), &what);
-        }
-    }
-
-    fn report_unkept(self, run: &mut SyncRun<'_>, package: &Uri) {
-        if let Self { count, first: Some(first) } = self {
-            let what = format!("the package lacks {count} states that would be kept as versions: {first}");
-            run.reporter.problem(ProblemKind::Document, package.as_str(), &what);
-        }
-    }
 }
 
 /// The number of resources that are unpacked before they are passed on.
@@ -191,7 +151,19 @@ impl Pipeline {
             Ok::<(), Error>(())
         };
         let (worked, committed) = tokio::join!(work, commit);
-        worked.and(committed)
+        match worked {
+            // Its manifest breaks off. What it has behind that stays in the plan, and is requested (O656).
+            Err(error) if error.loses_document() => {
+                let what = error.beside(uri.as_str());
+                match keep {
+                    // Nothing else has the former states that are kept.
+                    Some(_) => run.reporter.problem(ProblemKind::Document, uri.as_str(), &what),
+                    None => run.reporter.warn(ProblemKind::Document, uri.as_str(), &what),
+                }
+                committed
+            }
+            worked => worked.and(committed),
+        }
     }
 }
 
@@ -287,11 +259,18 @@ impl Unpacking {
     }
 }
 
+/// Returns `true` if a package may have something that the plan wants. Its own manifest may be whole although the copy
+/// beside it is not (O21).
 fn holds_something_desired(draft: &mut Draft, manifest: &Document, fit: ManifestFit) -> Result<bool, Error> {
     let fit = fit.with_header(&manifest.header);
     let mut entries = manifest.read()?;
     let mut entry = Entry::default();
-    while !draft.is_ending() && entries.read_entry(&mut entry).map_err(|error| manifest.unreadable(error))? {
+    while !draft.is_ending() {
+        match entries.read_entry(&mut entry).map_err(|error| Error::from(manifest.unreadable(error))) {
+            Ok(true) => {}
+            Err(error) if !error.loses_document() => return Err(error),
+            end => return Ok(end.is_err()),
+        }
         if draft.fetch_of(entry.loc.as_str())?.is_some_and(|action| fit.accepts(&entry, &action)) {
             return Ok(true);
         }

@@ -46,22 +46,22 @@ impl CapturedBody {
     }
 
     /// Adds a piece of the body. A large body waits in a file without a name in `folder`.
-    pub(super) fn push(&mut self, data: &Bytes, folder: &Path) -> io::Result<()> {
-        self.length += data.len() as u64;
+    pub(super) fn push(&mut self, piece: &Bytes, folder: &Path) -> io::Result<()> {
+        self.length += piece.len() as u64;
         if self.file.is_none() {
-            let is_small = data.len() <= COPIED;
-            self.pieces.push(if is_small { Bytes::copy_from_slice(data) } else { data.clone() });
+            let is_small = piece.len() <= COPIED;
+            self.pieces.push(if is_small { Bytes::copy_from_slice(piece) } else { piece.clone() });
             if self.length <= IN_MEMORY {
                 return Ok(());
             }
             let mut file = tempfile::tempfile_in(folder)?;
-            for piece in self.pieces.drain(..) {
-                file.write_all(&piece)?;
+            for kept in self.pieces.drain(..) {
+                file.write_all(&kept)?;
             }
             self.file = Some(file);
             return Ok(());
         }
-        self.file.as_mut().map_or(Ok(()), |file| file.write_all(data))
+        self.file.as_mut().map_or(Ok(()), |file| file.write_all(piece))
     }
 
     /// Returns a reader of the bytes, from the first one on.

@@ -21,6 +21,10 @@ use crate::{clock::now, store::StoreError};
 /// The most records of a file. The lines of its index are in memory while it is written.
 const MOST_RECORDS: usize = 100_000;
 
+/// The most records of a file that is continued by another run. Each run that continues it writes its index anew, also each
+/// round of a run that follows a Source.
+const MOST_CONTINUED: usize = 10_000;
+
 /// A folder of WARC files, each with its index, which one run at a time writes.
 pub(super) struct ArchiveFolder {
     dir: PathBuf,
@@ -50,17 +54,22 @@ impl ArchiveFolder {
             LockError::Held { holder } => StoreError::Locked { path: dir.clone(), owner: holder },
             error => failed("lock", io::Error::other(error)),
         })?;
-        for left in files(&dir, &format!(".warc.gz.{OPEN}")).map_err(|error| failed("read", error))? {
-            torn::mend(&left).map_err(|error| StoreError::io("mend", left.display().to_string(), error))?;
+        let left = files(&dir, &format!(".warc.gz.{OPEN}")).map_err(|error| failed("read", error))?;
+        for left in &left {
+            torn::mend(left).map_err(|error| StoreError::io("mend", left.display().to_string(), error))?;
+        }
+        if !left.is_empty() {
+            folder.sync_all().map_err(|error| failed("sync", error))?;
         }
         let files = files(&dir, ".warc.gz").map_err(|error| failed("read", error))?;
         let count = u32::try_from(files.len()).unwrap_or(u32::MAX);
         Ok(Self { dir, file_bytes: options.file_bytes, file: None, files: count, _lock: lock })
     }
 
-    /// Returns the newest payloads of the archive, by its indexes.
+    /// Returns the newest payloads of the archive, by its indexes and the lines of the open file.
     pub(super) fn known(&self) -> io::Result<KnownPayloads> {
         let mut known = KnownPayloads::default();
+        self.file.iter().for_each(|file| index::learn(&mut known, &file.lines));
         for file in files(&self.dir, ".warc.gz")?.iter().rev() {
             if known.is_full() {
                 break;
@@ -80,17 +89,20 @@ impl ArchiveFolder {
             let last = self.last()?;
             is_new = last.is_none();
             self.file = Some(last.map_or_else(|| self.begin(), Ok)?);
+            // The file has its name on disk before the copy relies on its records. One that kept its former name would be
+            // taken for complete, and might end within a record.
+            File::open(&self.dir)?.sync_all()?;
         }
         let none = || io::Error::other("no file is open");
         self.file.as_mut().map(|file| (file, is_new)).ok_or_else(none)
     }
 
-    /// Opens the last file again if it is not full.
+    /// Opens the last file again if it is not full, and its index not large.
     fn last(&self) -> io::Result<Option<OpenFile>> {
         let Some(path) = files(&self.dir, ".warc.gz")?.pop() else { return Ok(None) };
         let length = fs::metadata(&path)?.len();
         let Some(lines) = index::read(&path)? else { return Ok(None) };
-        if length >= self.file_bytes || lines.len() >= MOST_RECORDS {
+        if length >= self.file_bytes || lines.len() >= MOST_CONTINUED {
             return Ok(None);
         }
         fs::rename(&path, open_name(&path))?;

@@ -30,11 +30,23 @@ pub(super) fn write(file: &Path, lines: &mut [CdxjLine]) -> io::Result<()> {
     fs::rename(new, index)
 }
 
-/// Reads the index of a file; `None` if it has none.
+/// Removes the index of a file, if it has one.
+pub(super) fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(index_of(file)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Reads the index of a file; `None` if it has none, or one that is damaged. That one stays: what it had is unknown.
 pub(super) fn read(file: &Path) -> io::Result<Option<Vec<CdxjLine>>> {
     match fs::read_to_string(index_of(file)) {
         Ok(text) => Ok(Some(text.lines().filter_map(CdxjLine::parse).collect())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            tracing::warn!(index = %index_of(file).display(), "an index of the archive is damaged: it is no text");
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }

@@ -139,6 +139,24 @@ fn a_damaged_file_is_set_aside_and_nothing_of_it_is_lost() {
 }
 
 #[test]
+fn o670_an_index_goes_with_the_file_that_it_is_of() {
+    // A file without any complete record, and one with damage: both were indexed by an earlier run.
+    for (bytes, left) in [(&b"\x1f\x8b"[..], 0), (&b"xxxx\n"[..], 1)] {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = open(folder.path());
+        fetch(&archive, "a", 200, b"one", true);
+        archive.close().unwrap();
+        let [name] = &names(folder.path(), ".warc.gz")[..] else { panic!("one file") };
+        assert_eq!(names(folder.path(), ".cdxj").len(), 1);
+        fs::remove_file(folder.path().join(name)).unwrap();
+        fs::write(folder.path().join(format!("{name}.open")), bytes).unwrap();
+        open(folder.path()).close().unwrap();
+        assert_eq!(names(folder.path(), ".damaged").len(), left);
+        assert_eq!(names(folder.path(), ".cdxj"), [""; 0], "its lines name a file that is not there");
+    }
+}
+
+#[test]
 fn a_file_that_is_full_is_followed_by_another_and_one_run_at_a_time_writes() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = ArchiveOptions::new(folder.path());
@@ -158,6 +176,59 @@ fn a_file_that_is_full_is_followed_by_another_and_one_run_at_a_time_writes() {
     assert!(large_record.2 > large.len() as u64);
     let is_response = |(kind, ..): &&(String, String, u64)| *kind == WarcKind::Response.to_string();
     assert_eq!(records.iter().filter(is_response).count(), 2);
+}
+
+#[test]
+fn o679_a_file_with_a_large_index_is_followed_by_another_in_the_next_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |path: &str| {
+        let archive = open(folder.path());
+        fetch(&archive, path, 200, path.as_bytes(), true);
+        archive.close().unwrap();
+        names(folder.path(), ".cdxj")
+    };
+    let [index] = &run("a")[..] else { panic!("one index") };
+    let line = fs::read_to_string(folder.path().join(index)).unwrap();
+    fs::write(folder.path().join(index), line.repeat(9_999)).unwrap();
+    assert_eq!(run("b").len(), 1, "continued");
+    assert_eq!(run("c").len(), 2, "its index has 10,000 lines");
+}
+
+#[test]
+fn o684_only_a_run_with_a_new_body_reads_the_indexes_of_the_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = ArchiveOptions::new(folder.path());
+    // Each run begins a file.
+    options.file_bytes = 1;
+    let run = |status: u16, body: &[u8]| {
+        let archive = Arc::new(WebArchive::open(&options).unwrap());
+        fetch(&archive, "a", status, body, true);
+        archive.close()
+    };
+    run(200, b"one").unwrap();
+    run(200, b"two").unwrap();
+    let index = folder.path().join(&names(folder.path(), ".cdxj")[0]);
+    fs::remove_file(&index).unwrap();
+    fs::create_dir(&index).unwrap();
+    run(304, b"").unwrap();
+    assert!(run(200, b"three").is_err());
+}
+
+#[test]
+fn o685_a_damaged_index_of_an_archive_stays_as_it_is_and_fails_no_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |body: &[u8]| {
+        let archive = open(folder.path());
+        fetch(&archive, "a", 200, body, true);
+        archive.close().unwrap();
+    };
+    run(b"one");
+    let index = folder.path().join(&names(folder.path(), ".cdxj")[0]);
+    fs::write(&index, b"\xff\n").unwrap();
+    run(b"two");
+    run(b"three");
+    assert_eq!(fs::read(&index).unwrap(), b"\xff\n");
+    assert_eq!(names(folder.path(), ".warc.gz").len(), 2, "the second file is continued");
 }
 
 #[test]

@@ -30,7 +30,7 @@ const SMALL: u64 = 4_096;
 /// Writes records into the files of an archive.
 pub(super) struct RecordWriter {
     folder: ArchiveFolder,
-    /// The payloads of the archive, read from the indexes when the first record is written.
+    /// The payloads of the archive, read from the indexes when the first body is written.
     known: Option<KnownPayloads>,
     /// The second of the last record and its text, which many records share.
     second: (u64, Arc<str>),
@@ -51,6 +51,9 @@ impl RecordWriter {
         let block =
             http_head(&["HTTP/1.1 ", exchange.status.as_str(), " ", reason, "\r\n"], &exchange.headers);
         let is_ok = exchange.status == StatusCode::OK && body.length() > 0;
+        if is_ok {
+            self.learn()?;
+        }
         let first = self.known.as_ref().and_then(|known| known.get(&digest)).filter(|_| is_ok);
         let payload = digest.to_string();
         let head = |kind| {
@@ -126,12 +129,18 @@ impl RecordWriter {
         self.folder.close()
     }
 
-    /// Reads the payloads of the archive if this was not done, and begins a new file with a record about it.
-    fn begin(&mut self) -> io::Result<()> {
-        let now = self.date(SystemTime::now());
+    /// Reads the payloads of the archive if this was not done. Most rounds of a run that follows a Source have no body to
+    /// compare with them.
+    fn learn(&mut self) -> io::Result<()> {
         if self.known.is_none() {
             self.known = Some(self.folder.known()?);
         }
+        Ok(())
+    }
+
+    /// Begins a new file with a record about it, if one is needed.
+    fn begin(&mut self) -> io::Result<()> {
+        let now = self.date(SystemTime::now());
         let (file, is_new) = self.folder.current()?;
         if !is_new {
             return Ok(());

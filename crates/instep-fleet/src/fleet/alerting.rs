@@ -11,7 +11,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::Fleet;
+use super::{Fleet, seconds};
 use crate::{Alert, options::FleetOptions};
 
 /// The time between two sendings of alerts: a host that goes down with hundreds of Sources is one message.
@@ -23,6 +23,13 @@ const ALERT_AGAIN: Duration = Duration::from_secs(60);
 const MAIL_TIMEOUT: Duration = Duration::from_secs(60);
 /// The most alerts in one message.
 const MOST_ALERTS: usize = 200;
+/// Seconds for which a process that cannot send alerts leaves them to other workers, which may. After that nobody can.
+const LEFT_TO_OTHERS: i64 = 3_600;
+/// The most bytes of lines in the text for chat services. Some refuse a message of 4,096 characters, however often it is
+/// sent.
+const LONGEST_TEXT: usize = 3_000;
+/// The most characters of a line in that text.
+const LONGEST_LINE: usize = 500;
 
 impl Fleet {
     /// Sends alerts as they are recorded, simultaneous ones together, each until it is delivered.
@@ -42,7 +49,8 @@ impl Fleet {
             let state = self.state();
             (state.me(), state.options().clone())
         };
-        let taken = self.recorded(move |record| record.take_alerts(me, MOST_ALERTS)).await;
+        let until = taken_until(&options, seconds());
+        let taken = self.recorded(move |record| record.take_alerts(me, until, MOST_ALERTS)).await;
         // Without the record it is unknown if there is an alert. The process reports elsewhere that it waits for it.
         let Ok((last, alerts)) = taken else { return Ok(()) };
         if alerts.is_empty() {
@@ -53,6 +61,14 @@ impl Fleet {
         forgotten.map_err(|error| error.to_string())?;
         delivered.forget(last);
         Ok(())
+    }
+}
+
+/// Returns the time up to which the alerts are this process's: all of them if it can send them.
+fn taken_until(options: &FleetOptions, now: i64) -> i64 {
+    match (&options.webhook, &options.mail) {
+        (None, None) => now - LEFT_TO_OTHERS,
+        _ => i64::MAX,
     }
 }
 
@@ -97,12 +113,30 @@ fn without<'a>(delivered: &BTreeSet<i64>, alerts: &'a [(i64, Alert)]) -> Vec<&'a
     alerts.iter().filter(|(number, _)| !delivered.contains(number)).map(|(_, alert)| alert).collect()
 }
 
+/// Formats an alert as a line.
+fn line(alert: &Alert) -> String {
+    format!("{}: {}: {} ({})", alert.source, alert.kind.as_str(), alert.text, alert.url)
+}
+
 /// Formats alerts, one per line.
 fn lines(alerts: &[&Alert]) -> String {
-    let line = |alert: &&Alert| {
-        format!("{}: {}: {} ({})\n", alert.source, alert.kind.as_str(), alert.text, alert.url)
-    };
-    alerts.iter().map(line).collect()
+    alerts.iter().map(|alert| line(alert) + "\n").collect()
+}
+
+/// Formats alerts for chat services: as many as fit, and the number of the others.
+fn chat_text(alerts: &[&Alert]) -> String {
+    let mut text = format!("{}\n", subject(alerts));
+    let mut left = LONGEST_TEXT;
+    for (place, alert) in alerts.iter().enumerate() {
+        let line: String = line(alert).chars().take(LONGEST_LINE).chain(['\n']).collect();
+        let Some(rest) = left.checked_sub(line.len()) else {
+            text.push_str(&format!("and {} more\n", alerts.len() - place));
+            break;
+        };
+        left = rest;
+        text.push_str(&line);
+    }
+    text
 }
 
 fn subject(alerts: &[&Alert]) -> String {
@@ -117,7 +151,7 @@ async fn post(options: &FleetOptions, url: &str, alerts: &[&Alert]) -> Result<()
     let client = Client::new(http).map_err(|error| error.to_string())?;
     let uri = Uri::parse(url).map_err(|error| format!("{url}: {error}"))?;
     // Chat services show `text`.
-    let body = json!({ "text": format!("{}\n{}", subject(alerts), lines(alerts)), "alerts": alerts });
+    let body = json!({ "text": chat_text(alerts), "alerts": alerts });
     let answer = client.send(&Request::post(uri, body.to_string(), "application/json")).await;
     let status = answer.map_err(|error| instep_store::error_chain(&error))?.status;
     if status.is_success() { Ok(()) } else { Err(format!("{url} answered {status}")) }
@@ -170,12 +204,34 @@ mod tests {
         assert!(failed.contains("ended with") && failed.contains("75"), "{failed}");
     }
 
+    fn alert(number: i64, text: &str) -> Alert {
+        let (source, url) = ("a".parse().unwrap(), "https://a.example/".to_owned());
+        Alert { source, url, kind: AlertKind::Failing, text: text.to_owned(), at: number }
+    }
+
+    #[test]
+    fn o715_a_worker_that_cannot_send_alerts_leaves_them_to_the_others() {
+        let mut options = FleetOptions::new("fleet");
+        assert_eq!(taken_until(&options, 10_000), 10_000 - LEFT_TO_OTHERS);
+        options.mail = Some("ada@a.example".to_owned());
+        assert_eq!(taken_until(&options, 10_000), i64::MAX);
+    }
+
+    #[test]
+    fn o716_a_text_for_chat_services_is_never_longer_than_they_take() {
+        let alerts: Vec<_> = (0..200).map(|number| alert(number, &"x".repeat(20_000))).collect();
+        let all: Vec<_> = alerts.iter().collect();
+        let text = chat_text(&all);
+        assert!(text.chars().count() < 4_096 && text.starts_with("instep: news of 200 Sources\n"), "{text}");
+        assert!(text.ends_with("\nand 195 more\n"), "{text}");
+        let short = [alert(1, "timeout"), alert(2, "404")];
+        let text = chat_text(&short.iter().collect::<Vec<_>>());
+        assert_eq!(text, format!("instep: news of 2 Sources\n{}", lines(&short.iter().collect::<Vec<_>>())));
+    }
+
     #[test]
     fn o180_a_way_gets_what_it_has_not_delivered_also_if_that_has_a_smaller_number() {
-        let alert = |number: i64| {
-            let (source, url) = ("a".parse().unwrap(), "https://a.example/".to_owned());
-            (number, Alert { source, url, kind: AlertKind::Failing, text: number.to_string(), at: 0 })
-        };
+        let alert = |number: i64| (number, alert(number, &number.to_string()));
         let mut delivered = Delivered { webhook: [2, 4].into(), mail: BTreeSet::new() };
         let alerts = [alert(1), alert(2), alert(4)];
         let texts =

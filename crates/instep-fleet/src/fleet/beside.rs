@@ -12,21 +12,33 @@ use super::Fleet;
 pub(super) struct TasksBeside(JoinHandle<()>);
 
 /// Ends the fleet when it is dropped, which a panic does too.
-struct EndsFleet(Shutdown);
+struct EndsFleet {
+    fleet: Fleet,
+    shutdown: Shutdown,
+}
+
+impl EndsFleet {
+    /// Waits for the shutdown. Then nothing waits long for the record any more: its database may not answer.
+    async fn end_waits(&self) {
+        self.shutdown.requested().await;
+        self.fleet.0.lease.end_waits();
+    }
+}
 
 impl Drop for EndsFleet {
     fn drop(&mut self) {
-        self.0.request();
+        self.shutdown.request();
+        self.fleet.0.lease.end_waits();
     }
 }
 
 impl Fleet {
     /// Begins the tasks. They request the shutdown if a fault in the program ends them.
     pub(super) fn begin_beside(&self, shutdown: &Shutdown) -> TasksBeside {
-        let (fleet, ends) = (self.clone(), EndsFleet(shutdown.clone()));
+        let ends = EndsFleet { fleet: self.clone(), shutdown: shutdown.clone() };
+        let fleet = self.clone();
         TasksBeside(tokio::spawn(async move {
-            let _ends = ends;
-            tokio::join!(fleet.keep_lease(), fleet.keep_seats(), fleet.send_alerts());
+            tokio::join!(fleet.keep_lease(), fleet.keep_seats(), fleet.send_alerts(), ends.end_waits());
         }))
     }
 }

@@ -57,7 +57,12 @@ impl Fleet {
                 }
             }
             record.register(&worker)?;
-            Ok::<_, FleetError>((record.workers()?, freed))
+            let workers = record.workers()?;
+            if is_shared && workers.len() == 1 {
+                // Nobody knows how much is left of pauses that the last worker left behind.
+                record.forget_lanes()?;
+            }
+            Ok::<_, FleetError>((workers, freed))
         };
         let become_it = move |state: &mut FleetState, (workers, freed): (_, Option<Vec<FleetSource>>)| {
             state.become_worker(id);

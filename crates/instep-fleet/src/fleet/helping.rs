@@ -85,7 +85,7 @@ impl Fleet {
     /// Takes slices of plans that other workers share, for as long as there is room, until the shutdown.
     async fn help_others(&self, shutdown: Shutdown) {
         let Some(url) = self.state().options().state.clone() else { return };
-        let mut plans = match SharedPlans::at(&url) {
+        let mut plans = match SharedPlans::at(&url, &shutdown) {
             Ok(plans) => plans,
             Err(error) => return tracing::warn!(%error, "no plan can be shared"),
         };

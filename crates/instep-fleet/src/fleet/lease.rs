@@ -10,7 +10,12 @@ use instep_net::{RequestGate, SharedSeats};
 use tokio::time::Instant;
 
 use super::{own_record::LeaseRecord, seat_requests::SeatRequests};
-use crate::{FleetError, options::FleetOptions, record::FleetRecord, share::LeaseState};
+use crate::{
+    FleetError,
+    options::FleetOptions,
+    record::{FleetRecord, RecordWaits},
+    share::LeaseState,
+};
 
 /// Longer than any process lives: the time until which one that shares nothing may act.
 const FOR_EVER: Duration = Duration::from_secs(1 << 32);
@@ -22,13 +27,16 @@ pub(super) struct WorkerLease {
     /// A separate record, which no other work delays; `None` if the fleet is not shared.
     record: Option<LeaseRecord>,
     seat_requests: Option<SeatRequests>,
+    /// The waits of the record that has the work of the fleet.
+    waits: RecordWaits,
     state: Mutex<Option<LeaseState>>,
     url: Mutex<Option<String>>,
 }
 
 impl WorkerLease {
-    pub(super) fn new(options: &FleetOptions, is_shared: bool) -> Result<Self, FleetError> {
-        let began = Instant::now();
+    /// Returns the lease of a process beside its record.
+    pub(super) fn new(options: &FleetOptions, beside: &FleetRecord) -> Result<Self, FleetError> {
+        let (began, is_shared) = (Instant::now(), beside.is_shared());
         let record = || is_shared.then(|| FleetRecord::existing(&options.place()).map(LeaseRecord::new));
         let (record, seat_requests) = (record().transpose()?, record().transpose()?.map(SeatRequests::new));
         let until = if is_shared { began } else { began + FOR_EVER };
@@ -37,9 +45,17 @@ impl WorkerLease {
             gate: RequestGate::open_until(until),
             record,
             seat_requests,
+            waits: beside.waits(),
             state: Mutex::new(None),
             url: Mutex::new(None),
         })
+    }
+
+    /// Waits no longer for the record over any connection, because the process is to end.
+    pub(super) fn end_waits(&self) {
+        self.waits.end();
+        self.record.iter().for_each(LeaseRecord::end_waits);
+        self.seat_requests.iter().for_each(SeatRequests::end_waits);
     }
 
     /// Returns the gate of all requests.

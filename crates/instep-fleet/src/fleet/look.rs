@@ -133,13 +133,12 @@ async fn size_and_copy(task: &LookTask, mut options: SyncOptions, monitor: &dyn 
     sized = sized.or_else(|| sizer.sum().filter(|_| is_to_size));
     match result {
         Ok(report) => {
-            let holds =
-                if touched(&report) || task.standing.is_new() { holds(&task.copy).await } else { None };
+            let holds = if touched(&report) || task.standing.is_new() { holds(task).await } else { None };
             LookOutcome { sized, holds, ..reported(&report) }
         }
         Err(error) => {
             // The copy keeps what was committed before the error, so its size is read again.
-            let holds = holds(&task.copy).await;
+            let holds = holds(task).await;
             LookOutcome { sized, holds, ..LookOutcome::failed(&error) }
         }
     }
@@ -182,10 +181,10 @@ fn reported(report: &SyncReport) -> LookOutcome {
     }
 }
 
-/// Returns the resources and bytes that a copy holds; `None` if there is no copy.
-async fn holds(copy: &CopyLocation) -> Option<(u64, u64)> {
-    let copy = copy.clone();
-    spawn_blocking(move || holdings_at(&copy)).await.ok()?.ok()
+/// Returns the resources and bytes that the copy holds; `None` if there is no copy.
+async fn holds(task: &LookTask) -> Option<(u64, u64)> {
+    let (copy, shutdown) = (task.copy.clone(), task.shutdown.clone());
+    spawn_blocking(move || holdings_at(&copy, &shutdown)).await.ok()?.ok()
 }
 
 /// A monitor that sums up the plans of a run.

@@ -70,6 +70,10 @@ impl Fleet {
         let (fleet, shutdown) = (self.clone(), shutdown.clone());
         tokio::spawn(async move {
             let outcome = look.await.unwrap_or_else(|error| LookOutcome::broken(&error));
+            let news = fleet.state().outage_news(&outcome);
+            if let Some(news) = news {
+                fleet.0.monitor.note(&news);
+            }
             let ending = fleet.state().conclude(&definition, (hold, &outcome), seconds());
             let source = match ending {
                 Some(ending) => fleet.write_down(ending, &shutdown).await,

@@ -37,11 +37,10 @@ impl Fleet {
     pub async fn add(&self, definition: &SourceDefinition, who: &str) -> Result<(), FleetError> {
         definition.expect_shared(self.state().options())?;
         let (definition, who) = (definition.clone(), who.to_owned());
-        self.change(move |record| {
-            record.add(std::slice::from_ref(&definition), seconds())?;
-            record.note_action(seconds(), &who, "add", Some(&definition.name))
-        })
-        .await
+        let add = move |record: &mut FleetRecord| {
+            record.add_noted(std::slice::from_ref(&definition), (&who, "add"), seconds())
+        };
+        self.change(add).await
     }
 
     /// Changes the record, and applies its new state.
@@ -51,7 +50,7 @@ impl Fleet {
     ) -> Result<(), FleetError> {
         let change = move |record: &mut FleetRecord| {
             change(record)?;
-            record.sources()
+            record.sources_after_change()
         };
         let fleet = self.clone();
         let apply = move |state: &mut FleetState, sources| {

@@ -4,14 +4,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::spawn_blocking;
 
-use crate::{FleetError, record::FleetRecord};
+use crate::{
+    FleetError,
+    record::{FleetRecord, RecordWaits},
+};
 
 /// A separate connection to the record, so that no other work delays it.
-pub(super) struct LeaseRecord(Arc<Mutex<FleetRecord>>);
+pub(super) struct LeaseRecord {
+    record: Arc<Mutex<FleetRecord>>,
+    waits: RecordWaits,
+}
 
 impl LeaseRecord {
     pub(super) fn new(record: FleetRecord) -> Self {
-        Self(Arc::new(Mutex::new(record)))
+        let waits = record.waits();
+        Self { record: Arc::new(Mutex::new(record)), waits }
+    }
+
+    /// Waits no longer for the server, because the process is to end.
+    pub(super) fn end_waits(&self) {
+        self.waits.end();
     }
 
     /// Reads or writes the record on a blocking thread.
@@ -19,7 +31,7 @@ impl LeaseRecord {
         &self,
         work: impl FnOnce(&FleetRecord) -> Result<T, FleetError> + Send + 'static,
     ) -> Result<T, FleetError> {
-        let record = Arc::clone(&self.0);
+        let record = Arc::clone(&self.record);
         let done = spawn_blocking(move || work(&record.lock().unwrap_or_else(PoisonError::into_inner)));
         done.await.unwrap_or_else(|fault| std::panic::resume_unwind(fault.into_panic()))
     }

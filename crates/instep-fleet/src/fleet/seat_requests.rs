@@ -47,6 +47,11 @@ impl SeatRequests {
         &self.seats
     }
 
+    /// Waits no longer for the server of the record, because the process is to end.
+    pub(super) fn end_waits(&self) {
+        self.record.end_waits();
+    }
+
     /// Begins to ask as a worker that has no seat.
     pub(super) fn begin(&self, me: WorkerId) {
         self.lanes(|lanes| {
@@ -200,7 +205,7 @@ impl SeatRequests {
                 LaneStep::BeginPause(lane, pause) => {
                     let name = lane.to_string();
                     self.record.work(move |record| record.begin_pause(&name, pause)).await?;
-                    self.lanes(|lanes| lanes.pause_told(&lane, pause.number));
+                    self.lanes(|lanes| lanes.pause_passed_on(&lane, pause.number));
                 }
                 LaneStep::EndPause(lane, number) => {
                     let name = lane.to_string();

@@ -15,7 +15,7 @@ use std::{
     path::PathBuf,
 };
 
-use instep_destination::{Client, SharedCallbacks, Shutdown, Traffic};
+use instep_destination::{AccessOptions, Client, SharedCallbacks, Shutdown, Traffic};
 use instep_net::{RequestGate, SharedSeats};
 
 use super::{figures::FleetFigures, watching::SourceWatch};
@@ -83,6 +83,8 @@ pub(super) struct FleetState {
     figures: FleetFigures,
     /// The reason why no look begins, as it was reported last.
     reported: Option<String>,
+    /// `true` if the last looks could not reach the database or the object storage of their copies.
+    has_outage: bool,
     /// The time of the last search for a Source that is due; before the first one, later than any.
     searched: i64,
 }
@@ -110,12 +112,18 @@ impl FleetState {
             options,
             figures: FleetFigures::default(),
             reported: None,
+            has_outage: false,
             searched: i64::MAX,
         })
     }
 
-    /// Returns a client for new options.
+    /// Returns a client for new options: the present one if these would make the same. With another one a host gets more
+    /// requests than it may while looks with the former one are under way, and the pauses that hosts requested are forgotten.
     pub(super) fn client_for(&self, options: &FleetOptions) -> Result<Client, FleetError> {
+        // The file of certificates may have other ones by now.
+        if options.access.ca_file.is_none() && have_same_client(&options.access, &self.options.access) {
+            return Ok(self.client.clone());
+        }
         client(options, &self.gate, self.seats.as_ref())
     }
 
@@ -222,6 +230,15 @@ impl FleetState {
         let waiting = self.client.waiting().into_iter().map(|(host, left)| (host, left.as_secs())).collect();
         FleetFigures { running: self.looks.len(), ready, ready_new, waiting, ..self.figures.clone() }
     }
+}
+
+/// Returns `true` if both options make the same client.
+fn have_same_client(one: &AccessOptions, other: &AccessOptions) -> bool {
+    let limits = |access: &AccessOptions| {
+        (access.transfers, access.per_host, access.rate, access.bwlimit, access.timeout)
+    };
+    let ways = [one, other].map(|access| (&access.proxy, &access.ca_file, &access.user_agent));
+    limits(one) == limits(other) && ways[0] == ways[1]
 }
 
 /// Returns a client whose connections and limits all looks share.

@@ -14,6 +14,8 @@ use crate::{
 
 mod changing;
 mod places;
+#[cfg(feature = "postgres")]
+mod shared;
 
 /// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -68,6 +70,16 @@ async fn until(fleet: &Fleet, holds: impl Fn(&Fleet) -> bool) {
     shutdown.request();
     running.await.unwrap().unwrap();
     assert!(waited.is_ok(), "{:#?}", fleet.sources());
+}
+
+/// Waits until a condition holds of whose change no signal tells.
+async fn until_so(holds: impl Fn() -> bool) {
+    let waiting = async {
+        while !holds() {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(PATIENCE, waiting).await.unwrap();
 }
 
 fn state(fleet: &Fleet, of: &str) -> SourceState {

@@ -6,6 +6,9 @@
 
 use std::fmt;
 
+#[cfg(feature = "postgres")]
+use instep_postgres::Address;
+
 use crate::FleetError;
 
 /// A value of a statement or a row.
@@ -141,6 +144,15 @@ pub(super) trait RecordEngine: Statements + fmt::Debug + Send {
 
     /// Notes the largest number among Sources that were read because others may have written them.
     fn read_up_to(&mut self, changed: i64);
+
+    /// Forgets which changes were read, because those of this process could not be: others would not show them.
+    fn forget_read(&mut self) {}
+
+    /// Returns the address of the server that calls wait for; `None` for a file.
+    #[cfg(feature = "postgres")]
+    fn server(&self) -> Option<&Address> {
+        None
+    }
 }
 
 impl dyn RecordEngine {

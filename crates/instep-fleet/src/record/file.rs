@@ -18,14 +18,16 @@ use crate::FleetError;
 pub(super) struct RecordFile {
     path: PathBuf,
     connection: Connection,
-    /// The version of the file that was seen last.
+    /// The version of the file whose Sources were read last.
     version: Option<i64>,
+    /// The version that was found last.
+    found: Option<i64>,
 }
 
 impl RecordFile {
     /// Opens the file; creates it if there is none.
     pub(super) fn open(path: &Path) -> Result<Self, FleetError> {
-        Ok(Self { connection: SCHEMA.open(path)?, path: path.to_owned(), version: None })
+        Ok(Self { connection: SCHEMA.open(path)?, path: path.to_owned(), version: None, found: None })
     }
 
     fn error(&self, source: rusqlite::Error) -> FleetError {
@@ -104,10 +106,8 @@ impl RecordEngine for RecordFile {
 
     fn written_by_others(&mut self) -> Result<WrittenByOthers, FleetError> {
         let version = self.connection.pragma_query_value(None, "data_version", |row| row.get(0));
-        let version = Some(version.map_err(|source| self.error(source))?);
-        let is_known = self.version == version;
-        self.version = version;
-        Ok(if is_known { WrittenByOthers::Nothing } else { WrittenByOthers::All })
+        self.found = Some(version.map_err(|source| self.error(source))?);
+        Ok(if self.version == self.found { WrittenByOthers::Nothing } else { WrittenByOthers::All })
     }
 
     fn is_to_count(&mut self) -> bool {
@@ -115,7 +115,14 @@ impl RecordEngine for RecordFile {
         false
     }
 
-    fn read_up_to(&mut self, _: i64) {}
+    fn read_up_to(&mut self, _: i64) {
+        // Only now, because reading may have failed: nothing else shows that there is a change.
+        self.version = self.found;
+    }
+
+    fn forget_read(&mut self) {
+        self.version = None;
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::{
     engine::{Field, FieldFault, FieldRow, Statements},
     rows::AT_ONCE,
 };
-use crate::{Alert, AlertKind, FleetError, name::SourceName, share::WorkerId};
+use crate::{Alert, AlertKind, FleetError, definition::SourceDefinition, name::SourceName, share::WorkerId};
 
 /// The number of stored looks of each Source.
 const KEPT_LOOKS: i64 = 200;
@@ -145,37 +145,43 @@ impl FleetRecord {
     }
 
     /// Writes an action on each of several Sources into the audit log.
-    ///
-    /// # Errors
-    /// If the record cannot be written.
-    pub fn note_actions(
+    pub(super) fn note_each(
         &self,
+        statements: &dyn Statements,
         at: i64,
         (who, what): (&str, &str),
-        sources: &[SourceName],
+        sources: &[SourceDefinition],
     ) -> Result<(), FleetError> {
-        // A transaction for each piece: if it is repeated, its lines are among the last ones.
-        for piece in sources.chunks(AT_ONCE) {
-            self.engine.transaction(&mut |statements| {
-                let sql =
-                    "SELECT source FROM audit WHERE at = $1 AND who = $2 AND what = $3 AND source IS NOT NULL
-                     AND id > (SELECT COALESCE(MAX(id), 0) - 1000 FROM audit)";
-                let noted = statements.query(sql, &[at.into(), who.into(), what.into()])?;
-                let noted = noted.iter().map(|row| row.string(0)).collect::<Result<BTreeSet<_>, _>>();
-                let noted = noted.map_err(|fault| self.engine.damaged(fault))?;
-                let names = piece.iter().map(SourceName::as_str).filter(|name| !noted.contains(*name));
-                let mut fields: Vec<Field> = vec![at.into(), who.into(), what.into()];
-                fields.extend(names.map(Field::from));
-                let rows: Vec<_> =
-                    (4..=fields.len()).map(|place| format!("($1, $2, $3, ${place})")).collect();
-                if rows.is_empty() {
-                    return Ok(());
-                }
-                let sql = format!("INSERT INTO audit (at, who, what, source) VALUES {}", rows.join(", "));
-                statements.execute(&sql, &fields).map(drop)
-            })?;
+        // If the transaction is repeated, these lines are among the last ones.
+        let sql = "SELECT source FROM audit WHERE at = $1 AND who = $2 AND what = $3 AND source IS NOT NULL
+             AND id > (SELECT COALESCE(MAX(id), 0) FROM audit) - $4";
+        let last = sources.len() as u64 + 1_000;
+        let noted = statements.query(sql, &[at.into(), who.into(), what.into(), last.into()])?;
+        let noted = noted.iter().map(|row| row.string(0)).collect::<Result<BTreeSet<_>, _>>();
+        let noted = noted.map_err(|fault| self.engine.damaged(fault))?;
+        let names = sources.iter().map(|source| source.name.as_str());
+        let names: Vec<_> = names.filter(|name| !noted.contains(*name)).collect();
+        for piece in names.chunks(AT_ONCE) {
+            let mut fields: Vec<Field> = vec![at.into(), who.into(), what.into()];
+            fields.extend(piece.iter().map(|name| Field::from(*name)));
+            let rows: Vec<_> = (4..=fields.len()).map(|place| format!("($1, $2, $3, ${place})")).collect();
+            let sql = format!("INSERT INTO audit (at, who, what, source) VALUES {}", rows.join(", "));
+            statements.execute(&sql, &fields)?;
         }
         Ok(())
+    }
+
+    /// Returns `true` if an action is among the last ones in the audit log.
+    pub(super) fn is_noted(
+        statements: &dyn Statements,
+        at: i64,
+        (who, what, source): (&str, &str, Option<&SourceName>),
+    ) -> Result<bool, FleetError> {
+        let sql =
+            "SELECT id FROM audit WHERE at = $1 AND who = $2 AND what = $3 AND source IS NOT DISTINCT FROM $4
+             AND id > (SELECT COALESCE(MAX(id), 0) - 1000 FROM audit)";
+        let fields = [at.into(), who.into(), what.into(), source.map(SourceName::as_str).into()];
+        Ok(!statements.query(sql, &fields)?.is_empty())
     }
 
     /// Writes an action into the audit log, with other statements or alone.
@@ -224,16 +230,18 @@ impl FleetRecord {
         statements.execute(sql, &fields).map(drop)
     }
 
-    /// Returns the alerts that are not sent yet and that no other worker sends, each with its number, and the number of the
-    /// last one. From now on they are this worker's. A worker that was removed takes none: nobody would free them.
+    /// Returns the alerts up to a time that are not sent yet and that no other worker sends, each with its number, and the
+    /// number of the last one. From now on they are this worker's. A worker that was removed takes none: nobody would free
+    /// them.
     pub(crate) fn take_alerts(
         &self,
         worker: WorkerId,
+        until: i64,
         most: usize,
     ) -> Result<(i64, Vec<(i64, Alert)>), FleetError> {
-        let sql = "UPDATE alert SET worker = $1 WHERE worker IS NULL
+        let sql = "UPDATE alert SET worker = $1 WHERE worker IS NULL AND at <= $2
              AND EXISTS (SELECT 1 FROM worker WHERE id = $1 {kept})";
-        self.engine.execute(sql, &[worker.into()])?;
+        self.engine.execute(sql, &[worker.into(), until.into()])?;
         let sql = "SELECT id, at, source, url, kind, text FROM alert WHERE worker = $1 ORDER BY id LIMIT $2";
         let read = |row: &FieldRow| {
             let kinds =

@@ -83,13 +83,18 @@ impl FleetRecord {
         names: &[SourceName],
         (who, now): (&str, i64),
     ) -> Result<(), FleetError> {
+        let mut was_tried = false;
         self.engine.transaction(&mut |statements| {
+            let is_repeated = std::mem::replace(&mut was_tried, true);
             for name in names {
                 self.expect_fit(operation, statements, name)?;
-                if operation.apply(statements, name)? == 0 {
+                let noted = (who, operation.as_str(), Some(name));
+                let is_done = operation.apply(statements, name)? > 0;
+                // The attempt before may have removed it, and the answer was lost.
+                if !is_done && !(is_repeated && Self::is_noted(statements, now, noted)?) {
                     return Err(FleetError::Unknown { name: name.clone() });
                 }
-                Self::note(statements, now, (who, operation.as_str(), Some(name)))?;
+                Self::note(statements, now, noted)?;
             }
             Ok(())
         })

@@ -1,6 +1,7 @@
 //! The record in a database of PostgreSQL, for a fleet that several processes keep together.
 
 use std::{
+    cell::Cell,
     collections::VecDeque,
     time::{Duration, Instant},
 };
@@ -18,7 +19,10 @@ use crate::FleetError;
 pub(super) const SCHEMA: &str = "_fleet";
 
 /// The longest wait for a server in one call. The process tries again by itself, and must be able to end.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+
+/// The time after a failed call in which a process that is to end makes no other one.
+const LOST_FOR: Duration = Duration::from_secs(5);
 
 /// The time for which changes are read again: a transaction may be committed later than one with a larger number.
 const OVERLAP: Duration = Duration::from_secs(5);
@@ -105,6 +109,8 @@ pub(super) struct RecordServer {
     counted: Instant,
     /// The largest number that was seen, at several times.
     seen: VecDeque<(Instant, i64)>,
+    /// The time at which the server was lost while the process was to end; `None` if it was not.
+    lost: Cell<Option<Instant>>,
 }
 
 impl RecordServer {
@@ -117,7 +123,7 @@ impl RecordServer {
             return Err(FleetError::Usage { what: what.to_owned() });
         }
         let address = address.beside(SCHEMA)?;
-        let link = ServerLink::with_patience(address, PATIENCE);
+        let link = ServerLink::waiting_at_most(address, LONGEST_WAIT);
         let session = link.session()?;
         if makes {
             TABLES.migrate(&session, &link.address)?
@@ -128,7 +134,62 @@ impl RecordServer {
             })?
         }
         drop(session);
-        Ok(Self { link, all: None, counted: Instant::now(), seen: VecDeque::new() })
+        let (counted, lost) = (Instant::now(), Cell::new(None));
+        Ok(Self { link, all: None, counted, seen: VecDeque::new(), lost })
+    }
+
+    /// Makes a call. If the process is to end and the server was just lost, none is made: each of many looks would wait for
+    /// the server once more.
+    fn call<T>(&self, call: impl FnOnce() -> Result<T, FleetError>) -> Result<T, FleetError> {
+        let address = &self.link.address;
+        if self.lost.get().is_some_and(|since| since.elapsed() < LOST_FOR) {
+            let source = "it did not answer a moment ago".into();
+            return Err(PostgresError::Unreachable { place: address.shown.clone(), source }.into());
+        }
+        let done = call();
+        if address.is_to_end() && done.as_ref().is_err_and(FleetError::may_pass) {
+            self.lost.set(Some(Instant::now()));
+        }
+        done
+    }
+
+    /// Carries out a transaction, again if the connection is lost meanwhile.
+    fn repeated(&self, work: &mut RecordWork<'_>) -> Result<(), FleetError> {
+        let place = &self.link.address.shown;
+        let failed = |error| PostgresError::of(place, error);
+        let mut retries = self.link.retries();
+        loop {
+            let mut attempt = || {
+                let session = self.link.session()?;
+                session.begin();
+                let statements = SessionStatements { session: &session, place };
+                match work(&statements) {
+                    Ok(()) => match session.batch("COMMIT") {
+                        Ok(()) => Ok(()),
+                        Err(error) => {
+                            session.give_up();
+                            Err(failed(error).into())
+                        }
+                    },
+                    Err(error) => {
+                        // If the rollback fails, the connection is not used again; closing it ends the transaction.
+                        if session.batch("ROLLBACK").is_err() {
+                            session.give_up();
+                        }
+                        Err(error)
+                    }
+                }
+            };
+            match attempt() {
+                Ok(()) => return Ok(()),
+                // A commit without an answer is repeated too, because every piece of work may be carried out twice.
+                Err(FleetError::Postgres(failure)) => {
+                    retries.wait_after(failure)?;
+                    self.link.give_up();
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 }
 
@@ -183,11 +244,11 @@ impl Statements for SessionStatements<'_> {
 
 impl Statements for RecordServer {
     fn query(&self, sql: &str, fields: &[Field]) -> Result<Vec<FieldRow>, FleetError> {
-        Ok(self.link.read(|session| query(session, sql, fields))?)
+        self.call(|| Ok(self.link.read(|session| query(session, sql, fields))?))
     }
 
     fn execute(&self, sql: &str, fields: &[Field]) -> Result<u64, FleetError> {
-        Ok(self.link.read(|session| session.execute(&own(sql), &values(fields)))?)
+        self.call(|| Ok(self.link.read(|session| session.execute(&own(sql), &values(fields)))?))
     }
 }
 
@@ -201,41 +262,7 @@ impl RecordEngine for RecordServer {
     }
 
     fn transaction(&self, work: &mut RecordWork<'_>) -> Result<(), FleetError> {
-        let place = &self.link.address.shown;
-        let failed = |error| PostgresError::of(place, error);
-        let mut patience = self.link.patience();
-        loop {
-            let mut attempt = || {
-                let session = self.link.session()?;
-                session.begin();
-                let statements = SessionStatements { session: &session, place };
-                match work(&statements) {
-                    Ok(()) => match session.batch("COMMIT") {
-                        Ok(()) => Ok(()),
-                        Err(error) => {
-                            session.give_up();
-                            Err(failed(error).into())
-                        }
-                    },
-                    Err(error) => {
-                        // If the rollback fails, the connection is not used again; closing it ends the transaction.
-                        if session.batch("ROLLBACK").is_err() {
-                            session.give_up();
-                        }
-                        Err(error)
-                    }
-                }
-            };
-            match attempt() {
-                Ok(()) => return Ok(()),
-                // A commit without an answer is repeated too, because every piece of work may be carried out twice.
-                Err(FleetError::Postgres(failure)) => {
-                    patience.wait_after(failure)?;
-                    self.link.give_up();
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        self.call(|| self.repeated(work))
     }
 
     fn written_by_others(&mut self) -> Result<WrittenByOthers, FleetError> {
@@ -260,5 +287,9 @@ impl RecordEngine for RecordServer {
     fn read_up_to(&mut self, changed: i64) {
         let last = self.seen.back().map_or(0, |(_, last)| *last);
         self.seen.push_back((Instant::now(), changed.max(last)));
+    }
+
+    fn server(&self) -> Option<&Address> {
+        Some(&self.link.address)
     }
 }

@@ -1,6 +1,7 @@
 //! Files of each version of the record.
 
 mod counting;
+mod repeating;
 #[cfg(feature = "postgres")]
 mod upgrade;
 
@@ -68,7 +69,7 @@ fn a_record_of_version_1_is_read() {
     assert_eq!(record.actions(i64::MAX, 1).unwrap()[0].who, "ada");
     let worker = FleetWorker { id: 1, name: "w".to_owned(), url: None, began: 1, running: 0, beat: 0 };
     record.register(&worker).unwrap();
-    let (last, alerts) = record.take_alerts(1, 9).unwrap();
+    let (last, alerts) = record.take_alerts(1, i64::MAX, 9).unwrap();
     assert_eq!((last, alerts[0].1.kind), (1, crate::AlertKind::Quarantined));
     assert_eq!(record.survey(&name("letters")).unwrap(), None);
     let added = SourceDefinition::new(name("a"), "https://a.example/");
@@ -113,6 +114,33 @@ fn the_looks_of_a_page_are_read_by_their_key_and_no_others() {
     assert_eq!(rows, 20);
     assert_eq!(read.get_status(rusqlite::StatementStatus::FullscanStep), 0);
     assert_eq!(read.get_status(rusqlite::StatementStatus::Sort), 0);
+}
+
+#[test]
+fn o721_a_change_of_a_command_that_could_not_be_read_is_read_the_next_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut record = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap();
+    let definition = SourceDefinition::new(name("a"), "https://a.example/");
+    record.add(std::slice::from_ref(&definition), 0).unwrap();
+    assert!(record.read_again().unwrap().are_all);
+    let beside = Connection::open(dir.path().join(".instep/fleet.sqlite")).unwrap();
+    beside.execute("UPDATE source SET paused = 1, definition = '{'", []).unwrap();
+    record.read_again().unwrap_err();
+    // Over the same connection, which does not see its own changes as those of others.
+    let define = |record: &FleetRecord, json: &str| {
+        record.engine.execute("UPDATE source SET definition = $1", &[json.into()]).unwrap();
+    };
+    let whole = rows::json(&definition).unwrap();
+    define(&record, &whole);
+    let read = record.read_again().unwrap();
+    assert!(read.sources.iter().any(|source| source.standing.paused), "{read:?}");
+    assert!(record.read_again().unwrap().sources.is_empty());
+    // A change of its own.
+    record.operate(SourceOperation::Resume, &[name("a")], ("ada", 1)).unwrap();
+    define(&record, "{");
+    record.sources_after_change().unwrap_err();
+    define(&record, &whole);
+    assert!(record.read_again().unwrap().are_all);
 }
 
 #[test]

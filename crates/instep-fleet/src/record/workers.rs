@@ -190,13 +190,7 @@ impl FleetRecord {
                 Self::add_look(statements, name, sample)?;
             }
             if let Some(survey) = &ending.survey {
-                let sql = "SELECT json FROM survey WHERE source = $1";
-                let known = statements.query(sql, &[name.as_str().into()])?;
-                let known = known.first().and_then(|row| row.string(0).ok());
-                let known = known.and_then(|text| serde_json::from_str::<SourceSurvey>(&text).ok());
-                let mut known = known.unwrap_or_default();
-                known.add(survey.clone());
-                Self::keep_survey(statements, name, &known)?;
+                Self::add_to_survey(statements, name, survey)?;
             }
             if let Some(alert) = &ending.alert {
                 Self::keep_alert(statements, alert)?;
@@ -204,6 +198,21 @@ impl FleetRecord {
             Ok(())
         })?;
         Ok(source)
+    }
+
+    /// Adds documents to those that are known of a Source.
+    fn add_to_survey(
+        statements: &dyn Statements,
+        name: &SourceName,
+        survey: &SourceSurvey,
+    ) -> Result<(), FleetError> {
+        let sql = "SELECT json FROM survey WHERE source = $1";
+        let known = statements.query(sql, &[name.as_str().into()])?;
+        let known = known.first().and_then(|row| row.string(0).ok());
+        let known = known.and_then(|text| serde_json::from_str::<SourceSurvey>(&text).ok());
+        let mut known = known.unwrap_or_default();
+        known.add(survey.clone());
+        Self::keep_survey(statements, name, &known)
     }
 
     /// Gives a Source back that has no look on this worker.

@@ -142,14 +142,16 @@ impl Pacing {
     }
 }
 
-/// Returns the pause after failures in a row: it doubles with each, from the shortest one or that of the operator.
+/// Returns the pause after failures in a row: it doubles with each, from the shortest one or that of the operator, up to the
+/// longest one.
 fn backoff(cadence: &Cadence, rules: &PacingRules, failures: u32) -> u64 {
+    let longest = rules.longest_backoff.max(rules.shortest);
     let first = match cadence {
         Cadence::Every { seconds } => *seconds,
         Cadence::Adaptive | Cadence::At { .. } => rules.shortest,
     };
     let doubled = first.saturating_mul(1_u64.checked_shl(failures.saturating_sub(1)).unwrap_or(u64::MAX));
-    doubled.min(rules.longest_backoff.max(first))
+    doubled.min(longest)
 }
 
 /// Returns the time after a pause, up to a tenth later, so that Sources that were added together drift apart.

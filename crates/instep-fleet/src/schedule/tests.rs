@@ -140,6 +140,15 @@ fn a_source_that_fails_is_left_alone_for_longer_then_in_quarantine_and_comes_bac
 }
 
 #[test]
+fn o723_a_source_that_is_seldom_visited_is_tried_again_a_day_after_a_failure() {
+    let pause = |seconds| {
+        let every = Cadence::Every { seconds };
+        Pacing::new(0, &RULES).after(LookVerdict::Failed, &every, &RULES, (0, 0)).due
+    };
+    assert_eq!([60, 3_600, 30 * 86_400].map(pause), [60, 3_600, 86_400]);
+}
+
+#[test]
 fn times_of_the_day_are_met_once() {
     let cadence = Cadence::At { minutes: vec![15 * 60, 3 * 60 + 30] };
     let midnight = 20_000 * 86_400;

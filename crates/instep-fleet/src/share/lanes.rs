@@ -74,7 +74,7 @@ struct KeptLane {
     /// Seats of its row, by the last answer; `None` if it has none, or an answer was lost.
     held: Option<u64>,
     /// The number of wanted seats in the row.
-    said: u64,
+    requested: u64,
     granted: u64,
     kept: u64,
     /// The most that was wanted in this stretch of time and in the one before.
@@ -91,18 +91,18 @@ struct KnownPause {
     number: i64,
     until: Duration,
     /// `true` if the others can read it.
-    is_told: bool,
+    is_passed_on: bool,
 }
 
 impl KnownPause {
     /// Returns the step that the pause needs now.
     fn step<K: Clone>(self, lane: &K, now: Duration) -> Option<LaneStep<K>> {
-        let Self { number, until, is_told } = self;
+        let Self { number, until, is_passed_on } = self;
         if until <= now {
             return Some(LaneStep::EndPause(lane.clone(), number));
         }
         let pause = LanePause { number, length: until - now };
-        (!is_told).then(|| LaneStep::BeginPause(lane.clone(), pause))
+        (!is_passed_on).then(|| LaneStep::BeginPause(lane.clone(), pause))
     }
 }
 
@@ -110,7 +110,7 @@ impl KeptLane {
     fn new(now: Duration) -> Self {
         Self {
             held: None,
-            said: 0,
+            requested: 0,
             granted: 0,
             kept: 0,
             wanted: [0; 2],
@@ -134,7 +134,7 @@ impl KeptLane {
 
     fn is_to_ask(&self, limit: u64) -> bool {
         let Some(held) = self.held else { return true };
-        let wants_more = self.wanted().min(limit) > self.said;
+        let wants_more = self.wanted().min(limit) > self.requested;
         // Seats that belong to another worker but were in use until now.
         self.is_stale || wants_more || held > self.granted.max(self.kept)
     }
@@ -190,7 +190,7 @@ impl<K: Ord + Clone> WorkerLanes<K> {
     /// Takes an answer. Returns the seats that may be used.
     pub(crate) fn answered(&mut self, lane: &K, answer: LaneAnswer) -> u64 {
         let Some(kept) = self.lanes.get_mut(lane) else { return 0 };
-        (kept.held, kept.said, kept.is_stale) = (Some(answer.seat.held), answer.seat.wanted, false);
+        (kept.held, kept.requested, kept.is_stale) = (Some(answer.seat.held), answer.seat.wanted, false);
         kept.granted = answer.granted;
         kept.granted
     }
@@ -261,7 +261,7 @@ impl<K: Ord + Clone> WorkerLanes<K> {
                 fewer.push(lane.clone());
             }
             // More is available, or less is wanted than the row shows.
-            kept.is_stale |= answer.granted > kept.granted || answer.seat.wanted != kept.said;
+            kept.is_stale |= answer.granted > kept.granted || answer.seat.wanted != kept.requested;
         }
         (fewer, unknown)
     }

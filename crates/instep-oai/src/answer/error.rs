@@ -22,6 +22,15 @@ pub(super) enum AnswerError {
     /// The file of a record cannot be read now.
     #[error("the file of the record cannot be read")]
     Unreadable,
+    /// A disk or another host fails, so that it is unknown if there is a record.
+    #[error("{uri} cannot be read")]
+    Fault {
+        /// The URI of the record.
+        uri: String,
+        /// The fault.
+        #[source]
+        source: io::Error,
+    },
     /// The index has to follow the catalogue further.
     #[error("the index of records is being built")]
     Behind,

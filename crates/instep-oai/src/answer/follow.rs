@@ -35,13 +35,19 @@ impl RepositoryIndex {
     /// If catalogue or index fail.
     pub(super) fn follow(&mut self, view: &SourceView, most: usize) -> Result<Option<Snapshot>, AnswerError> {
         let snapshot = view.snapshot()?;
-        let is_current = self.in_transaction(|| self.take_changes(view, &snapshot, most))?;
-        Ok(is_current.then_some(snapshot))
+        if !self.in_transaction(|| self.take_changes(view, &snapshot, most))? {
+            return Ok(None);
+        }
+        self.retry_unread(view, &snapshot, most)?;
+        Ok(Some(snapshot))
     }
 
     /// Does work in one transaction. It is rolled back if the work fails or panics: left open, it would make each later
     /// request fail.
-    fn in_transaction<T>(&self, work: impl FnOnce() -> Result<T, AnswerError>) -> Result<T, AnswerError> {
+    pub(super) fn in_transaction<T>(
+        &self,
+        work: impl FnOnce() -> Result<T, AnswerError>,
+    ) -> Result<T, AnswerError> {
         let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         let done = work()?;
         transaction.commit()?;
@@ -128,7 +134,8 @@ impl RepositoryIndex {
         Ok(self.end_pass(&snapshot.head())?)
     }
 
-    fn index(
+    /// Puts a resource into the index. `pass` is the number of the pass that meets it, or 0.
+    pub(super) fn index(
         &self,
         view: &SourceView,
         resource: &Resource,
@@ -167,14 +174,15 @@ impl RepositoryIndex {
 
 impl RepositoryIndex {
     /// Notes that the document of a resource cannot be read: its records are deleted if it is gone, and stay as they are
-    /// known after a fault, which may pass.
+    /// known after a fault, which may pass, so that it is read again.
     fn note_unreadable(&self, new: &NewRecord<'_>, error: &io::Error) -> rusqlite::Result<()> {
         let uri = new.uri;
         if is_absence(error) {
             tracing::warn!(uri, %error, "cannot be read, and is left out of the records until it changes");
             return self.delete(uri, new.datestamp);
         }
-        tracing::warn!(uri, %error, "cannot be read; its records stay as they are known until it changes");
+        tracing::warn!(uri, %error, "cannot be read; its records stay as they are known until it can be");
+        self.note_unread(uri)?;
         // Without a digest they count as changed in the next pass, which reads the document again.
         let sql = "UPDATE record SET pass = ?2, digest = NULL, datestamp = max(datestamp, ?3)
                    WHERE uri = ?1 AND is_deleted = 0";
@@ -231,6 +239,27 @@ mod tests {
         assert!(!ended_at(5, 3), "a set was added");
         assert_eq!(index.number(PASS_SEQUENCE).unwrap(), None);
     }
+
+    #[test]
+    fn o677_a_new_resource_whose_document_cannot_be_read_for_a_fault_of_the_disk_is_read_again() {
+        let state = tempfile::tempdir().unwrap();
+        let index = RepositoryIndex::open(state.path()).unwrap();
+        let sets: [String; 0] = [];
+        let new = |uri| NewRecord {
+            identifier: uri,
+            uri,
+            about: None,
+            datestamp: 5,
+            sets: &sets,
+            digest: None,
+            pass: 0,
+        };
+        index.note_unreadable(&new("http://x/gone.xml"), &io::ErrorKind::NotFound.into()).unwrap();
+        // EIO
+        index.note_unreadable(&new("http://x/a.xml"), &io::Error::from_raw_os_error(5)).unwrap();
+        assert_eq!(index.unread(9).unwrap(), ["http://x/a.xml"]);
+    }
+
     #[test]
     fn o616_a_fault_of_the_disk_deletes_no_record() {
         let state = tempfile::tempdir().unwrap();

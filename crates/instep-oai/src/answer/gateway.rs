@@ -39,7 +39,7 @@ const MOST_ARGUMENTS: usize = 64 << 10;
 /// Resources by which the index follows the catalogue before it lets others in.
 const STEP: usize = 1_000;
 /// The longest that a request waits for the index; after that the client must repeat it.
-const PATIENCE: Duration = Duration::from_secs(20);
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
 /// The most requests at a time. They wait for the index one after the other, and each holds a thread; the server has 512
 /// for everything that blocks.
 const MOST_AT_ONCE: usize = 16;
@@ -163,7 +163,7 @@ impl Answerer {
                 return Ok(xml::response(&date, &self.base_url, &arguments, result));
             }
             drop(index);
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > LONGEST_WAIT {
                 return Err(AnswerError::Behind);
             }
         }

@@ -1,44 +1,13 @@
 //! The records of a Source by identifier, format and datestamp. SQLite; made from the catalogue, and can be rebuilt.
 
-use std::path::Path;
+use std::{path::Path, time::Instant};
 
-use instep_store::database::Schema;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::{arguments::RecordSelection, error::AnswerError, format::RecordFormat};
+use super::{arguments::RecordSelection, error::AnswerError, format::RecordFormat, schema::SCHEMA};
 
 /// The name of the file in the state folder of the Source.
 const FILE: &str = "oai.db";
-
-const SCHEMA: Schema = Schema {
-    // "roai"
-    application_id: 0x726f_6169,
-    steps: &[TABLES, GENERATED],
-    settings: "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192;
-               PRAGMA wal_autocheckpoint = 2000; PRAGMA journal_size_limit = 67108864;",
-    has_unnumbered_files: false,
-};
-
-const TABLES: &str = "
-CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
-CREATE TABLE record (
-    number INTEGER PRIMARY KEY, identifier TEXT NOT NULL, format TEXT NOT NULL, uri TEXT NOT NULL,
-    datestamp INTEGER NOT NULL, is_deleted INTEGER NOT NULL, sets TEXT NOT NULL, digest BLOB, pass INTEGER NOT NULL,
-    UNIQUE (identifier, format)
-);
-CREATE INDEX record_uri ON record (uri);
-CREATE INDEX record_listed ON record (format, datestamp, number);
-CREATE TABLE format (prefix TEXT NOT NULL PRIMARY KEY, namespace TEXT NOT NULL, schema TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE spec (name TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
-";
-
-/// Records without their own document, and those with `about` containers. A pass over all resources finds both.
-const GENERATED: &str = "
-ALTER TABLE record ADD COLUMN is_generated INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE record ADD COLUMN about TEXT;
-CREATE INDEX record_about ON record (about) WHERE about IS NOT NULL;
-DELETE FROM meta WHERE name = 'sequence';
-";
 
 const COLUMNS: &str = "number, identifier, format, uri, datestamp, is_deleted, sets, is_generated, about";
 
@@ -98,6 +67,8 @@ pub(super) struct NewRecord<'a> {
 pub(super) struct RepositoryIndex {
     pub(super) connection: Connection,
     pub(super) key: [u8; 32],
+    /// The time before which no document is read again that could not be read; `None` for at once.
+    pub(super) retry_at: Option<Instant>,
 }
 
 impl RepositoryIndex {
@@ -113,7 +84,7 @@ impl RepositoryIndex {
             [rand::random::<[u8; 32]>().as_slice()],
         )?;
         let key = connection.query_row("SELECT value FROM meta WHERE name = 'key'", [], |row| row.get(0))?;
-        Ok(Self { connection, key })
+        Ok(Self { connection, key, retry_at: None })
     }
 
     /// Returns the number under a name; `None` if there is none.

@@ -121,6 +121,18 @@ pub(super) fn unless_short<T>(read: io::Result<T>) -> io::Result<io::Result<T>> 
     }
 }
 
+/// Returns the content of a file for a response; `None` if it has none that can be used, or is gone. Any other fault may pass: a
+/// response without the record would be taken for complete, and no later list has it.
+///
+/// # Errors
+/// A fault that shows nothing about the file.
+pub(super) fn unless_failing<T>(read: io::Result<Option<T>>) -> io::Result<Option<T>> {
+    match read {
+        Err(error) if is_absence(&error) => Ok(None),
+        read => read,
+    }
+}
+
 /// Returns `true` for the error of reading a file that is not there, or is not for everybody. Any other one is a fault of a
 /// disk or of another host, and shows nothing about the file.
 pub(super) fn is_absence(error: &io::Error) -> bool {
@@ -141,6 +153,15 @@ mod tests {
         assert!(of(Errno::MFILE).is_err() && of(Errno::NFILE).is_err());
         assert!(of(Errno::NOENT).is_ok_and(|read| read.is_err()), "it is gone");
         assert!(unless_short(Ok(7)).is_ok_and(|read| read.is_ok_and(|read| read == 7)));
+    }
+
+    #[test]
+    fn o674_a_record_is_not_left_out_of_a_response_for_a_fault_of_the_disk() {
+        let of = |errno: Errno| unless_failing(Err::<Option<()>, _>(io::Error::from(errno)));
+        assert!(of(Errno::IO).is_err() && of(Errno::STALE).is_err() && of(Errno::MFILE).is_err());
+        assert!(of(Errno::NOENT).is_ok_and(|content| content.is_none()), "it is gone");
+        assert!(of(Errno::ACCESS).is_ok_and(|content| content.is_none()), "it is not for everybody");
+        assert!(unless_failing(Ok(Some(7))).is_ok_and(|content| content == Some(7)));
     }
 
     #[test]

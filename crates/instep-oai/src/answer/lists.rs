@@ -5,10 +5,11 @@ use instep_source::{catalogue::Snapshot, serve::SourceView};
 use super::{
     about::about_containers,
     arguments::{Begin, OaiFault, RecordSelection},
-    dublin_core::dublin_core,
+    dublin_core::{dublin_core, generated_format},
     error::AnswerError,
+    format::RecordFormat,
     index::{IndexedRecord, RepositoryIndex},
-    item::{self, metadata, unless_short},
+    item::{self, metadata, unless_failing},
     token::ListToken,
     xml::ResponseWriter,
 };
@@ -84,8 +85,19 @@ impl Answers<'_> {
         Ok(Ok(writer))
     }
 
+    /// Returns the formats of all records: prefix, namespace, schema. Each repository has Dublin Core, also one that has no
+    /// record yet.
+    pub(super) fn all_formats(&self) -> rusqlite::Result<Vec<(String, String, String)>> {
+        let mut formats = self.index.formats(None)?;
+        if formats.is_empty() {
+            let RecordFormat { prefix, namespace, schema } = generated_format();
+            formats.push((prefix, namespace, schema));
+        }
+        Ok(formats)
+    }
+
     fn fault_of(&self, selection: &RecordSelection) -> Result<Option<OaiFault>, AnswerError> {
-        let formats = self.index.formats(None)?;
+        let formats = self.all_formats()?;
         if !formats.iter().any(|(prefix, ..)| *prefix == selection.format) {
             let message = format!("There are no records in the format {:?}", selection.format);
             return Ok(Some(OaiFault::new("cannotDisseminateFormat", message)));
@@ -98,7 +110,7 @@ impl Answers<'_> {
         })
     }
 
-    /// Writes a record, or its header; returns `false` if its file cannot be read now, so that it is left out.
+    /// Writes a record, or its header; returns `false` if its file is gone, so that it is left out.
     pub(super) fn record(
         &self,
         writer: &mut ResponseWriter,
@@ -133,21 +145,22 @@ impl Answers<'_> {
         Ok(true)
     }
 
-    /// Returns the metadata of a record and its `about` containers; `None` if its file cannot be read now.
+    /// Returns the metadata of a record and its `about` containers; `None` if its file is gone, or is no metadata any more.
     fn content(&self, record: &IndexedRecord) -> Result<Option<(String, Option<String>)>, AnswerError> {
         let Some(resource) = self.view.resource(self.snapshot, &record.uri)? else { return Ok(None) };
         if record.is_generated {
             let date = resource.state.lastmod.or(resource.history.since);
             return Ok(Some((dublin_core(&record.uri, date, resource.state.media_type.as_ref()), None)));
         }
-        let read = unless_short(metadata(self.view, &resource))?;
-        let Some((text, document)) = read.ok().flatten() else { return Ok(None) };
+        let fault = |source| AnswerError::Fault { uri: record.uri.clone(), source };
+        let read = unless_failing(metadata(self.view, &resource)).map_err(fault)?;
+        let Some((text, document)) = read else { return Ok(None) };
         let about = match &record.about {
             Some(uri) => self.view.resource(self.snapshot, uri)?,
             None => None,
         };
         let about = match about {
-            Some(about) => unless_short(item::text(self.view, &about))?.ok().flatten(),
+            Some(about) => unless_failing(item::text(self.view, &about)).map_err(fault)?,
             None => None,
         };
         let about = about.as_deref().and_then(about_containers).map(str::to_owned);

@@ -76,9 +76,12 @@ impl Answers<'_> {
         {
             return Ok(Err(unknown(identifier)));
         }
-        let formats = self.index.formats(identifier)?;
+        let formats = match identifier {
+            Some(_) => self.index.formats(identifier)?,
+            None => self.all_formats()?,
+        };
         if formats.is_empty() {
-            return Ok(Err(OaiFault::new("noMetadataFormats", "There are no records in any format")));
+            return Ok(Err(OaiFault::new("noMetadataFormats", "This record does not exist in any format")));
         }
         let mut writer = ResponseWriter::default();
         writer.open("ListMetadataFormats");

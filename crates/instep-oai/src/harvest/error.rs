@@ -67,6 +67,18 @@ pub(crate) enum HarvestError {
 }
 
 impl HarvestError {
+    /// Returns `true` if the repository answers, but not with the rest of one list: others may be read.
+    pub(crate) fn is_of_one_list(&self) -> bool {
+        match self {
+            Self::Refused { .. }
+            | Self::Unusable { .. }
+            | Self::Circle { .. }
+            | Self::Empty { .. }
+            | Self::Tokens { .. } => true,
+            Self::Http(_) | Self::Database(_) | Self::State(_) | Self::Io(_) => false,
+        }
+    }
+
     /// Returns the error with its causes. If the repository has moved to another host, the text says where to harvest it.
     pub(crate) fn in_words(&self) -> String {
         let what = error_chain(self);

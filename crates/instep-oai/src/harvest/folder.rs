@@ -5,12 +5,15 @@ use std::{
     collections::BTreeMap,
     fs::File,
     io::{self, Read as _, Write as _},
-    os::fd::{AsFd as _, OwnedFd},
+    os::fd::{AsFd, OwnedFd},
     path::Path,
 };
 
-use instep_store::{Lock, LockError, RootFolder, StagedName, Staging, sync_file_system};
-use rustix::fs::{Mode, OFlags, openat};
+use instep_store::{Lock, LockError, RootFolder, StagedName, Staging, free_space, sync_file_system};
+use rustix::{
+    fs::{Mode, OFlags, openat},
+    io::Errno,
+};
 
 /// The folder of everything of the harvest's own, below that of the records.
 pub(crate) const OWN: &str = ".instep/harvest";
@@ -77,6 +80,14 @@ impl HarvestFolder {
         self.staging.create()
     }
 
+    /// Expects that the disk has more free space than stays free.
+    ///
+    /// # Errors
+    /// If it has not, as if the disk were full, or if it fails.
+    pub(crate) fn expect_space(&self) -> io::Result<()> {
+        expect_space(&self.root, None)
+    }
+
     /// Removes a staged file.
     pub(crate) fn discard(&self, number: StagedName) {
         // A file that stays is removed with the next start.
@@ -136,6 +147,15 @@ impl HarvestFolder {
         }
         self.open.get(path).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
+}
+
+/// Expects that the disk of an open file or folder has more free space than stays free.
+///
+/// # Errors
+/// If it has not, as if the disk were full, or if it fails.
+pub(super) fn expect_space(of: impl AsFd, reserve: Option<u64>) -> io::Result<()> {
+    let (free, reserve) = free_space(of, reserve)?;
+    if free <= reserve { Err(Errno::NOSPC.into()) } else { Ok(()) }
 }
 
 fn split(path: &str) -> (&str, &str) {

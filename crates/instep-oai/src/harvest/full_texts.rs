@@ -7,13 +7,14 @@ use std::{
 
 use flate2::write::MultiGzDecoder;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use instep_net::{HttpError, Origin, Request, Validators};
+use instep_net::{Body, HttpError, Origin, Request, Validators};
+use instep_store::Shortage;
 use resourcesync::Uri;
 use ring::digest::{Context, SHA256};
 
 use super::{
     Harvest, HarvestError,
-    folder::HarvestFolder,
+    folder::{HarvestFolder, expect_space},
     requests::Repository,
     state::{FetchedText, OwedText},
 };
@@ -24,6 +25,9 @@ const AT_ONCE: usize = 8;
 /// The most full texts that become durable together.
 const GROUP: usize = 64;
 
+/// The bytes of a full text between two checks of the free space: nobody may know its length.
+const WRITTEN_BETWEEN_LOOKS: u64 = 8 << 20;
+
 /// The content codings that are decoded.
 const GZIP: [&str; 2] = ["gzip", "x-gzip"];
 
@@ -33,6 +37,8 @@ enum TextAnswer {
     Current,
     /// The server answers that it is not there any more: it is no longer requested.
     Gone(String),
+    /// With it the disk would have less free space than stays free.
+    TooLarge,
 }
 
 impl Harvest<'_> {
@@ -74,7 +80,7 @@ impl Harvest<'_> {
             }
         }
         drop(under_way);
-        let mut lost = Vec::new();
+        let (mut lost, mut is_short) = (Vec::new(), false);
         let mut commit = self.state.begin(&mut self.folder)?;
         for (owed, fetched) in answers {
             match fetched {
@@ -88,6 +94,11 @@ impl Harvest<'_> {
                     commit.remove_text(&owed.path)?;
                     lost.push((owed, what));
                 }
+                Ok(TextAnswer::TooLarge) => {
+                    is_short = true;
+                    let what = "the disk has no room for it; it is requested again by the next harvest";
+                    lost.push((owed, what.to_owned()));
+                }
                 Err(HarvestError::Http(error)) => {
                     let what = instep_store::error_chain(&error);
                     lost.push((owed, format!("cannot be fetched and is requested again: {what}")));
@@ -99,7 +110,8 @@ impl Harvest<'_> {
         for (owed, what) in lost {
             self.lost(format!("{}, full text of {}", owed.url, owed.identifier), what);
         }
-        Ok(())
+        // One that is too large has left the disk by now. Without room for others, nothing more is requested.
+        if is_short { Ok(self.folder.expect_space()?) } else { Ok(()) }
     }
 }
 
@@ -118,6 +130,9 @@ async fn fetch(
     }
     let mut attempts = repository.client.attempts();
     loop {
+        if has_no_room(folder.expect_space())? {
+            return Ok(TextAnswer::TooLarge);
+        }
         match fetch_once(repository, folder, &request).await {
             Err(HarvestError::Http(error)) => attempts.again(error).await?,
             answer => return answer,
@@ -131,18 +146,19 @@ async fn fetch_once(
     request: &Request,
 ) -> Result<TextAnswer, HarvestError> {
     let mut response = repository.client.send_once(request).await?;
+    let failed = |status| HttpError::Status { uri: request.uri.to_string(), status, retry_after: None };
     match response.status.as_u16() {
         304 => return Ok(TextAnswer::Current),
+        // A file that was there may be back soon, and a 404 alone deletes nothing (B5). Without validators the held bytes may
+        // be those of another URL, which the record named before.
+        404 if request.held.as_ref().is_some_and(|held| !held.is_empty()) => {
+            return Err(failed(response.status).into());
+        }
         404 | 410 => return Ok(TextAnswer::Gone(format!("is not there: {}", response.status))),
         // Any other success, such as 206, does not carry the complete file.
         200 | 203 => {}
-        _ => {
-            let (uri, status) = (request.uri.to_string(), response.status);
-            return Err(HttpError::Status { uri, status, retry_after: None }.into());
-        }
+        _ => return Err(failed(response.status).into()),
     }
-    let broken =
-        |what: String| HttpError::Transfer { uri: request.uri.to_string(), source: Box::new(NotOai(what)) };
     let media_type = response.header(http::header::CONTENT_TYPE).map(str::to_owned);
     if media_type
         .as_deref()
@@ -150,7 +166,7 @@ async fn fetch_once(
     {
         // A page in the place of a full text that was there is about maintenance or a login, and passes.
         return match request.held {
-            Some(_) => Err(broken("a web page, not the full text that was there".to_owned()).into()),
+            Some(_) => Err(broken(request, "a web page, not the full text that was there".to_owned()).into()),
             None => Ok(TextAnswer::Gone("is a web page, not a full text".to_owned())),
         };
     }
@@ -158,40 +174,61 @@ async fn fetch_once(
     let modified = response.header(http::header::LAST_MODIFIED).map(str::to_owned);
     let coding = response.coding();
     if let Some(coding) = coding.as_deref().filter(|coding| !GZIP.contains(coding)) {
-        return Err(broken(format!(
-            "it arrives in the content coding {coding:?}, although none was accepted"
-        ))
-        .into());
+        let what = format!("it arrives in the content coding {coding:?}, although none was accepted");
+        return Err(broken(request, what).into());
     }
     let (staged, file) = folder.create()?;
-    let mut writer = TextWriter::new(file, coding.is_some());
-    let written = loop {
-        match response.body.chunk().await {
-            Ok(Some(chunk)) => match writer.write_all(&chunk) {
-                Ok(()) => {}
-                Err(error) => break Err(writing_failed(error, &broken)),
-            },
-            Ok(None) => break writer.finish().map_err(|error| writing_failed(error, &broken)),
-            Err(error) => break Err(error.into()),
-        }
-    };
-    match written {
+    let writer = TextWriter::new(file, coding.is_some(), None);
+    match write_body(request, &mut response.body, writer).await {
         Ok(HashedText { digest, length, .. }) => {
             let digest = digest.finish().as_ref().to_vec();
             Ok(TextAnswer::New(FetchedText { staged, length, digest, media_type, etag, modified }))
         }
         Err(error) => {
             folder.discard(staged);
-            Err(error)
+            match error {
+                HarvestError::Io(fault) => has_no_room(Err(fault)).map(|_| TextAnswer::TooLarge),
+                error => Err(error),
+            }
         }
     }
 }
 
+/// Writes the body of an answer to a file.
+async fn write_body(
+    request: &Request,
+    body: &mut Body,
+    mut writer: TextWriter,
+) -> Result<HashedText, HarvestError> {
+    let failed = |error| writing_failed(request, error);
+    while let Some(chunk) = body.chunk().await? {
+        writer.write_all(&chunk).map_err(failed)?;
+    }
+    writer.finish().map_err(failed)
+}
+
+/// Returns the error of an answer that is not the full text.
+fn broken(request: &Request, what: String) -> HttpError {
+    HttpError::Transfer { uri: request.uri.to_string(), source: Box::new(NotOai(what)) }
+}
+
+/// Returns `true` if writing failed because the disk has no room.
+///
+/// # Errors
+/// Any other failure.
+fn has_no_room(written: io::Result<()>) -> Result<bool, HarvestError> {
+    match written {
+        Err(error) if Shortage::behind(&error) == Some(Shortage::Room) => Ok(true),
+        Err(error) => Err(error.into()),
+        Ok(()) => Ok(false),
+    }
+}
+
 /// Returns the error of bytes that cannot be written: those that cannot be decompressed are the server's fault.
-fn writing_failed(error: io::Error, broken: &dyn Fn(String) -> HttpError) -> HarvestError {
+fn writing_failed(request: &Request, error: io::Error) -> HarvestError {
     match error.kind() {
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-            broken(format!("it cannot be decompressed: {error}")).into()
+            broken(request, format!("it cannot be decompressed: {error}")).into()
         }
         _ => error.into(),
     }
@@ -204,8 +241,8 @@ enum TextWriter {
 }
 
 impl TextWriter {
-    fn new(file: File, is_gzip: bool) -> Self {
-        let file = HashedText { file, digest: Context::new(&SHA256), length: 0 };
+    fn new(file: File, is_gzip: bool, reserve: Option<u64>) -> Self {
+        let file = HashedText { file, digest: Context::new(&SHA256), length: 0, reserve, unchecked: 0 };
         if is_gzip { Self::Gzip(Box::new(MultiGzDecoder::new(file))) } else { Self::Plain(Box::new(file)) }
     }
 
@@ -224,11 +261,15 @@ impl TextWriter {
     }
 }
 
-/// A file whose bytes are hashed and counted as they are written.
+/// A file whose bytes are hashed and counted as they are written, as long as the disk has room.
 struct HashedText {
     file: File,
     digest: Context,
     length: u64,
+    /// The number of bytes of the disk that stay free; `None` for the default.
+    reserve: Option<u64>,
+    /// The bytes written since the free space was checked.
+    unchecked: u64,
 }
 
 impl Write for HashedText {
@@ -236,10 +277,30 @@ impl Write for HashedText {
         let written = self.file.write(bytes)?;
         self.digest.update(&bytes[..written]);
         self.length += written as u64;
+        self.unchecked += written as u64;
+        if self.unchecked >= WRITTEN_BETWEEN_LOOKS {
+            self.unchecked = 0;
+            expect_space(&self.file, self.reserve)?;
+        }
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o675_a_full_text_that_never_ends_leaves_a_part_of_the_disk_free() {
+        let mut text = TextWriter::new(tempfile::tempfile().unwrap(), false, Some(u64::MAX));
+        // The free space is not checked for each of many small files.
+        text.write_all(&vec![0; WRITTEN_BETWEEN_LOOKS as usize - 1]).unwrap();
+        assert!(has_no_room(text.write_all(&[0; 2])).unwrap());
+        let mut text = TextWriter::new(tempfile::tempfile().unwrap(), false, Some(0));
+        assert!(!has_no_room(text.write_all(&vec![0; WRITTEN_BETWEEN_LOOKS as usize])).unwrap());
     }
 }

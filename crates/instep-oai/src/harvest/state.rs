@@ -170,13 +170,20 @@ impl HarvestStateView {
         rows.next()?.map(HarvestedFile::read).transpose()
     }
 
-    /// Returns the other resources that are held of the same item.
+    /// Returns the other resources of the same item that are held and that a resource may have links to: of a record all of
+    /// them, and of each other resource the records, because there may be thousands of full texts.
     ///
     /// # Errors
     /// If the file cannot be read.
     pub(crate) fn companions(&self, of: &HarvestedFile) -> rusqlite::Result<Vec<HarvestedFile>> {
+        let linked = match of.kind {
+            HarvestedKind::Record => "",
+            // The character after a slash ends the range of the paths of records.
+            HarvestedKind::About | HarvestedKind::FullText => "AND path >= 'records/' AND path < 'records0'",
+        };
         let sql = format!(
-            "SELECT {COLUMNS} FROM resource WHERE identifier = ?1 AND path <> ?2 AND digest IS NOT NULL ORDER BY path"
+            "SELECT {COLUMNS} FROM resource WHERE identifier = ?1 AND path <> ?2 AND digest IS NOT NULL {linked}
+             ORDER BY path"
         );
         let mut statement = self.0.prepare_cached(&sql)?;
         statement.query_map([&of.identifier, &of.path], HarvestedFile::read)?.collect()

@@ -49,13 +49,11 @@ pub(crate) fn declared(tag: &BytesStart<'_>) -> Vec<(String, String)> {
     for attribute in tag.attributes().with_checks(false).flatten() {
         let key: &str = attribute.key.as_ref();
         let prefix = match key.strip_prefix("xmlns") {
-            Some("") => "",
-            Some(rest) => match rest.strip_prefix(':') {
-                Some(prefix) => prefix,
-                None => continue,
-            },
-            None => continue,
+            Some("") => Some(""),
+            Some(rest) => rest.strip_prefix(':'),
+            None => None,
         };
+        let Some(prefix) = prefix else { continue };
         found.push((prefix.to_owned(), attribute.value.into_owned()));
     }
     found

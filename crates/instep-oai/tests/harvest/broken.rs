@@ -274,3 +274,30 @@ fn a_record_that_goes_and_comes_back_in_one_list_is_held_as_it_came_last() {
     assert_eq!(bench.publish().updated, 1);
     bench.assert_files_are_there();
 }
+
+#[test]
+fn o682_a_list_that_cannot_be_read_holds_up_neither_another_format_nor_full_texts() {
+    let fake = FakeRepository::with_records(3);
+    fake.edit(|layout| layout.formats.push("mods".to_owned()));
+    let mut bench = Bench::new(fake);
+    bench.arguments = "metadataPrefix=oai_dc,mods".to_owned();
+    bench.options.full_texts = true;
+    assert_eq!(bench.publish().resources, 6);
+    let file = bench.fake.file_url("bitstream/1/paper.pdf");
+    bench.fake.edit(|layout| {
+        layout.files.push(("bitstream/1/paper.pdf".into(), "application/pdf".into(), "%PDF".into()));
+        let mut record = FakeRecord::new("oai:fake:new", "2026-02-02T00:00:00Z", "New");
+        record.metadata = format!("<dc><identifier>{file}</identifier></dc>");
+        layout.records.push(record);
+    });
+    let no_list = "<OAI-PMH xmlns=\"http://www.openarchives.org/OAI/2.0/\"></OAI-PMH>".to_owned();
+    bench.fake.fail("metadataPrefix=oai_dc", [Body(no_list)]);
+    let report = bench.publish_with_problems(&["neither a list nor an error"]);
+    assert_eq!((report.created, report.skipped), (2, 1));
+    let names = bench.names();
+    assert!(names.contains("records/mods/oai:fake:new.xml"), "{names:?}");
+    assert!(names.contains("files/oai:fake:new/paper.pdf"), "{names:?}");
+    // The next harvest continues where the list failed.
+    let report = bench.publish();
+    assert_eq!((report.created, report.resources), (1, 9));
+}

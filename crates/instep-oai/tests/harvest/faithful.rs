@@ -2,7 +2,7 @@
 
 use instep_testkit::{
     FakeRecord, FakeRepository,
-    RepositoryFault::{Error, Replace},
+    RepositoryFault::{Error, Replace, Status},
     RepositoryLayout,
 };
 use resourcesync::Relation;
@@ -104,6 +104,21 @@ fn a_record_with_an_old_datestamp_is_found_by_the_comparison() {
     assert!(bench.publish().is_nothing_new());
     bench.options.inventory_every = std::time::Duration::ZERO;
     assert_eq!(bench.publish().created, 1);
+}
+
+#[test]
+fn o688_a_record_that_changes_during_a_comparison_comes_with_the_next_list_and_not_with_all_others() {
+    let mut bench = Bench::new(FakeRepository::with_records(12));
+    bench.fake.edit(|layout| layout.deleted_record = "no".to_owned());
+    bench.publish();
+    bench.options.inventory_every = std::time::Duration::ZERO;
+    let changed = Replace("2026-01-01T00:00:03Z".to_owned(), "2026-02-01T00:00:30Z".to_owned());
+    bench.fake.fail("verb=ListIdentifiers&metadataPrefix", [changed]);
+    bench.requests();
+    assert!(bench.publish().is_nothing_new());
+    let requests = bench.requests();
+    assert!(requests.iter().any(|request| request.starts_with("verb=ListIdentifiers")), "{requests:?}");
+    assert!(!requests.contains(&"verb=ListRecords&metadataPrefix=oai_dc".to_owned()), "{requests:?}");
 }
 
 #[test]
@@ -262,6 +277,31 @@ fn o601_a_web_page_in_the_place_of_a_full_text_that_is_held_removes_nothing() {
     });
     assert_eq!(bench.publish().updated, 1);
     bench.assert_files_are_there();
+}
+
+#[test]
+fn o686_a_full_text_that_is_held_and_not_found_is_removed_only_if_it_is_said_to_be_gone() {
+    let fake = FakeRepository::with_records(3);
+    let file = fake.file_url("bitstream/1/paper.pdf");
+    let metadata = |title: &str| format!("<dc><title>{title}</title><identifier>{file}</identifier></dc>");
+    fake.edit(|layout| {
+        layout.files.push(("bitstream/1/paper.pdf".into(), "application/pdf".into(), "%PDF".into()));
+        layout.record("oai:fake:000001").metadata = metadata("One");
+    });
+    let mut bench = Bench::new(fake);
+    bench.options.full_texts = true;
+    bench.publish();
+    bench.fake.edit(|layout| {
+        let record = layout.record("oai:fake:000001");
+        (record.metadata, record.datestamp) = (metadata("Two"), "2026-02-02T00:00:00Z".to_owned());
+        layout.files.clear();
+    });
+    let report = bench.publish_with_problems(&["paper.pdf", "is requested again", "404"]);
+    assert_eq!((report.resources, report.deleted, report.skipped), (4, 0, 1));
+    bench.assert_files_are_there();
+    bench.fake.fail("bitstream", [Status(410, "X-None: 1")]);
+    let report = bench.publish_with_problems(&["paper.pdf", "is not there: 410"]);
+    assert_eq!((report.resources, report.deleted), (3, 1));
 }
 
 #[test]

@@ -133,6 +133,22 @@ fn a_folder_of_xml_is_a_repository_with_the_uris_as_identifiers() {
 }
 
 #[test]
+fn o683_a_source_without_resources_is_a_repository_without_records() {
+    let place = tempfile::tempdir().unwrap();
+    let served = Served::start(place.path(), None, 10);
+    let formats = served.oai("verb=ListMetadataFormats");
+    assert!(formats.contains("<metadataPrefix>oai_dc<"), "{formats}");
+    for (query, code) in [
+        ("verb=ListRecords&metadataPrefix=oai_dc", "noRecordsMatch"),
+        ("verb=ListIdentifiers&metadataPrefix=oai_dc", "noRecordsMatch"),
+        ("verb=ListRecords&metadataPrefix=other", "cannotDisseminateFormat"),
+    ] {
+        let answer = served.oai(query);
+        assert!(answer.contains(&format!("<error code=\"{code}\">")), "{query}: {answer}");
+    }
+}
+
+#[test]
 fn files_that_are_no_metadata_are_described_in_dublin_core() {
     let place = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| std::fs::write(place.path().join(name), text).unwrap();

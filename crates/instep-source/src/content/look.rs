@@ -23,6 +23,8 @@ pub(crate) enum PathContent {
     Nothing,
     /// A file or folder that not everybody can read: what was published of it stays as it was.
     Unknown,
+    /// A fault of the disk or of the system hides it: what was published of it stays, and a later scan looks again.
+    Unreadable(Errno),
 }
 
 /// Inspects a path of a root, and the folders that lead to it.
@@ -38,7 +40,7 @@ pub(crate) fn look(root: &Root, path: &[u8], private_too: bool) -> PathContent {
         let stat = match statat(&*handle, here, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
             Err(Errno::NOENT | Errno::NOTDIR) => return PathContent::Nothing,
-            Err(_) => return PathContent::Unknown,
+            Err(error) => return PathContent::Unreadable(error),
         };
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory if root.prunes(here) => return PathContent::Nothing,

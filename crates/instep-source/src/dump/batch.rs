@@ -140,6 +140,7 @@ impl Batches {
             write: &self.policy.write,
             monitor,
             unreadable: &Cell::new(0),
+            gone: &Cell::new(0),
         };
         packer.pack_into(file, &set.place.name("batch.zip"), &batch.header, batch.contents)
     }

@@ -106,6 +106,7 @@ impl ChangePackages<'_> {
             write: &self.policy.write,
             monitor: self.monitor,
             unreadable: &self.unreadable,
+            gone: &Cell::new(0),
         };
         let stem = |extension| part_name("changedump", until.0, 1, extension);
         let names = Packaged { set, package: stem("zip"), manifest: stem("xml") };

@@ -44,6 +44,8 @@ pub(super) struct Packer<'a> {
     pub(super) monitor: &'a dyn PublishMonitor,
     /// The number of resources that are left out because they cannot be read.
     pub(super) unreadable: &'a Cell<u64>,
+    /// The number of resources that are left out because their files are gone.
+    pub(super) gone: &'a Cell<u64>,
 }
 
 /// Writes a package with this manifest and these items; returns the first item that differs from the manifest.
@@ -235,12 +237,20 @@ impl Packer<'_> {
         Ok(())
     }
 
+    /// Returns `true` if the file of a resource is not there. One that a manifest names may never have been.
+    fn is_gone(&self, item: &PackageItem) -> bool {
+        let resource = item.content.resource().filter(|resource| resource.file.is_none());
+        let opened = resource.map(|resource| self.holdings.open(resource));
+        matches!(opened, Some(Err(error)) if error.kind() == io::ErrorKind::NotFound)
+    }
+
     /// Reports an item that the package is without. That its file is gone or changes is no fault: the next publication
     /// describes it as it is then.
     fn leave_out(&self, item: &PackageItem, fault: Option<io::Error>) {
         let uri = item.entry().loc.into_string();
         let problem = match fault {
             None => {
+                self.gone.set(self.gone.get() + u64::from(self.is_gone(item)));
                 let what = "is gone or changes while it is packed; it is left out of the package";
                 PublishProblem::warning(uri, what)
             }

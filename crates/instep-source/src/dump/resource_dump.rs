@@ -10,11 +10,12 @@ use super::{
     room::PackageRoom,
 };
 use crate::{
-    DumpOptions, Error, PublishMonitor, PublishPhase, PublishProgress,
+    DeletionGuard, DumpOptions, Error, PublishMonitor, PublishPhase, PublishProgress,
     catalogue::{Catalogue, Resource, Snapshot},
     content::Holdings,
     records::{Moment, PublishedDocument, PublishedPackage, PublishedResourceDump},
     render::{SetPolicy, SourcePolicy, part_name, resource_entry},
+    scan::ScanStop,
     sink::FolderSink,
 };
 
@@ -28,6 +29,10 @@ pub struct DumpJob {
     pub(crate) sink: FolderSink,
     /// The numbers of the sets whose dump is due.
     pub(crate) due: Vec<u8>,
+    /// The resources that a dump may lack because their files are gone.
+    pub(crate) guard: DeletionGuard,
+    /// The request to end before all packages are made.
+    pub(crate) stop: ScanStop,
 }
 
 /// Packages that are built and staged; [`crate::Publisher::place_dumps`] puts them in place.
@@ -44,7 +49,8 @@ impl DumpJob {
     /// Builds the packages; this takes as long as reading the resources does.
     ///
     /// # Errors
-    /// If the catalogue cannot be read or the packages cannot be written.
+    /// If the catalogue cannot be read, the packages cannot be written, or more files are gone than the guard lets a
+    /// publication delete.
     pub fn build(mut self, monitor: &dyn PublishMonitor) -> Result<BuiltDumps, Error> {
         monitor.phase(PublishPhase::Pack);
         let (mut sets, mut documents) = (BTreeMap::new(), BTreeMap::new());
@@ -53,7 +59,8 @@ impl DumpJob {
         for number in &self.due {
             let Some(set) = self.policy.sets.get(usize::from(*number)) else { continue };
             let snapshot = self.catalogue.snapshot()?;
-            let dump = DumpBuild { job: &self, set, snapshot: &snapshot, monitor, unreadable: &unreadable };
+            let (unreadable, gone) = (&unreadable, &Cell::new(0));
+            let dump = DumpBuild { job: &self, set, snapshot: &snapshot, monitor, unreadable, gone };
             let published = dump.build(*number, &mut sink, &mut documents)?;
             sets.insert(set.name.clone(), published);
         }
@@ -68,6 +75,8 @@ struct DumpBuild<'a> {
     snapshot: &'a Snapshot,
     monitor: &'a dyn PublishMonitor,
     unreadable: &'a Cell<u64>,
+    /// The number of resources of this dump that are left out because their files are gone.
+    gone: &'a Cell<u64>,
 }
 
 impl DumpBuild<'_> {
@@ -86,10 +95,14 @@ impl DumpBuild<'_> {
         let (mut packages, mut done, mut bytes) = (Vec::new(), 0, 0);
         let total = self.snapshot.totals(number)?.resources;
         while resources.peek().is_some() || packages.is_empty() {
+            if self.job.stop.is_requested() {
+                return Err(Error::Stopped);
+            }
             let part = self.next_part(&mut resources)?;
             done += part.len() as u64;
             bytes += part.iter().filter_map(|resource| resource.state.length).sum::<u64>();
             packages.push(self.package(packages.len() + 1, part, sink, documents)?);
+            self.refuse_loss(total)?;
             let progress = PublishProgress {
                 total: Some(total),
                 ..PublishProgress::new(PublishPhase::Pack, done, bytes)
@@ -104,6 +117,18 @@ impl DumpBuild<'_> {
             revision: head.revision,
             packages,
         })
+    }
+
+    /// Refuses a dump that lacks more resources than a publication may delete. A reader who takes it for all resources would
+    /// delete the others.
+    fn refuse_loss(&self, resources: u64) -> Result<(), Error> {
+        let (deletions, guard) = (self.gone.get(), self.job.guard);
+        if !guard.refuses(deletions, resources) {
+            return Ok(());
+        }
+        let (set, limit) = (self.set.name.clone(), guard.most.limit(resources));
+        let empty = deletions >= resources && !guard.allow_empty;
+        Err(Error::DeletionsRefused { set, deletions, resources, limit, empty })
     }
 
     fn package(
@@ -124,6 +149,7 @@ impl DumpBuild<'_> {
             write: &self.job.policy.write,
             monitor: self.monitor,
             unreadable: self.unreadable,
+            gone: self.gone,
         };
         let names = Packaged { set: self.set, package, manifest };
         let part = part.into_iter().map(ItemContent::Resource).collect();

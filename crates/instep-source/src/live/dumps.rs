@@ -51,10 +51,16 @@ impl Dumps {
         }
     }
 
-    /// Returns the dumps that were built; `None` if the build failed. The failure is reported.
+    /// Returns the dumps that were built; `None` if the build failed, or ended because the Source does. A failure is
+    /// reported.
     pub(super) fn take(&mut self, built: Result<Box<BuiltDumps>, Error>) -> Option<Box<BuiltDumps>> {
         self.is_building = false;
-        built.map_err(|error| self.failed(&error.to_string())).ok()
+        match built {
+            Ok(built) => return Some(built),
+            Err(Error::Stopped) => {}
+            Err(error) => self.failed(&error.to_string()),
+        }
+        None
     }
 
     /// Builds no dump for a while. Each attempt reads all resources, so that a fault that stays would cost as much after

@@ -47,42 +47,7 @@ impl AnnouncedDocuments {
             .filter(|name| !name.contains('/') && name.ends_with(".xml"))
             .collect();
         for (family, capability) in FAMILIES {
-            let root = format!("{family}.xml");
-            let members: Vec<&str> = own.iter().copied().filter(|name| is_member(name, family)).collect();
-            let index = (!members.is_empty() || self.has_members(family)).then(|| place.uri(&root));
-            let kind = |change| WrittenDocument {
-                uri: place.uri(&root),
-                capability: capability.clone(),
-                change,
-                index: None,
-            };
-            match family {
-                "changelist" | "changedump" if index.is_some() => {
-                    for member in members {
-                        let change = if self.remember(member) { Change::Created } else { Change::Updated };
-                        written.push(WrittenDocument {
-                            uri: place.uri(member),
-                            index: index.clone(),
-                            ..kind(change)
-                        });
-                    }
-                }
-                "changelist" | "changedump" if own.contains(root.as_str()) => {
-                    let change = self.written_again(&root);
-                    written.push(kind(change));
-                }
-                _ => match members.first() {
-                    Some(first) => {
-                        written.push(WrittenDocument {
-                            uri: place.uri(first),
-                            index,
-                            ..kind(Change::Created)
-                        });
-                    }
-                    None if own.contains(root.as_str()) => written.push(kind(Change::Created)),
-                    None => {}
-                },
-            }
+            written.extend(self.written_of(place, (family, capability), &own));
         }
         if own.contains("capabilitylist.xml") {
             let change = self.written_again("capabilitylist.xml");
@@ -94,6 +59,43 @@ impl AnnouncedDocuments {
             written.push(source_document(description, Capability::Description, change));
         }
         written
+    }
+
+    /// Returns the notifications for documents of a family: for its only document, for each list of changes under an index,
+    /// or for the first part of another index.
+    fn written_of(
+        &mut self,
+        place: &SetPlace,
+        (family, capability): (&str, Capability),
+        own: &BTreeSet<&str>,
+    ) -> Vec<WrittenDocument> {
+        let root = format!("{family}.xml");
+        let members: Vec<&str> = own.iter().copied().filter(|name| is_member(name, family)).collect();
+        let index = (!members.is_empty() || self.has_members(family)).then(|| place.uri(&root));
+        let document = |name: &str, change: Change, index: Option<resourcesync::Uri>| WrittenDocument {
+            uri: place.uri(name),
+            capability: capability.clone(),
+            change,
+            index,
+        };
+        match family {
+            "changelist" | "changedump" if index.is_some() => {
+                let announce = |member: &str| {
+                    let change = if self.remember(member) { Change::Created } else { Change::Updated };
+                    document(member, change, index.clone())
+                };
+                members.into_iter().map(announce).collect()
+            }
+            "changelist" | "changedump" if own.contains(root.as_str()) => {
+                let change = self.written_again(&root);
+                vec![document(&root, change, None)]
+            }
+            _ => match members.first() {
+                Some(first) => vec![document(first, Change::Created, index)],
+                None if own.contains(root.as_str()) => vec![document(&root, Change::Created, None)],
+                None => Vec::new(),
+            },
+        }
     }
 
     /// Returns the change of a document that keeps its name.

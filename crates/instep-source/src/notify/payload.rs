@@ -8,12 +8,15 @@ use resourcesync::{
 
 use crate::{
     Error,
-    render::{Fitting, SetPlace},
+    render::{EntryMeter, Fitting, SetPlace},
 };
 
 /// The entries of one notification; a burst is split (CN-7). Each WebSocket has a buffer as long as the longest
 /// message.
 const MOST_ENTRIES: usize = 40;
+/// The bytes of its entries, unless it has only one. A Destination refuses messages of more than 1 MiB, and a hub would
+/// send it the same one again and again.
+const MOST_BYTES: u64 = 256 << 10;
 /// The notifications of one burst. Listeners see the gap after them and read the Change List, which is cheaper then.
 const MOST_MESSAGES: usize = 32;
 
@@ -36,8 +39,18 @@ pub(super) fn change_notifications(
 ) -> Result<Burst, Error> {
     let mut messages = Vec::new();
     let mut entries = entries.into_iter().peekable();
+    let mut meter = EntryMeter::new(&WriteOptions::new())?;
     while entries.peek().is_some() && messages.len() < MOST_MESSAGES {
-        let bundle: Vec<Entry> = entries.by_ref().take(MOST_ENTRIES).collect::<Result<_, _>>()?;
+        let (mut bundle, mut bytes) = (Vec::<Entry>::new(), 0);
+        while bundle.len() < MOST_ENTRIES {
+            let is_first = bundle.is_empty();
+            let fits = |next: &Result<Entry, Error>| {
+                bytes += next.as_ref().map_or(0, |entry| meter.bytes(entry));
+                is_first || bytes <= MOST_BYTES
+            };
+            let Some(entry) = entries.next_if(fits) else { break };
+            bundle.push(entry?);
+        }
         let Some(until) = bundle.last().and_then(|entry| entry.metadata.datetime) else { break };
         let mut header = header(place, Capability::ChangeNotification);
         if let Some(metadata) = &mut header.metadata {
@@ -142,6 +155,23 @@ mod tests {
             assert_eq!((metadata.from, metadata.until), (end, entries.last().unwrap().metadata.datetime));
             end = metadata.until;
         }
+    }
+
+    #[test]
+    fn o697_a_notification_of_changes_with_many_links_is_not_longer_than_its_readers_take() {
+        let path = "x".repeat(200);
+        let large = changes(40).map(|entry| -> Result<Entry, Error> {
+            let mut entry = entry?;
+            for number in 0..200 {
+                let target = Uri::parse(&format!("http://example.com/{path}{number}")).unwrap();
+                entry.links.push(Link::new(Relation::DescribedBy, target));
+            }
+            Ok(entry)
+        });
+        let burst = change_notifications(&place(), DateTime::from_unix_micros(0), large).unwrap();
+        assert!(burst.messages.iter().all(|message| message.len() < 300 << 10));
+        let entries = burst.messages.iter().map(|message| read(message).1.len());
+        assert_eq!((entries.sum::<usize>(), burst.is_cut), (40, false));
     }
 
     #[test]

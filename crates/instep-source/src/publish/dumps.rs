@@ -12,6 +12,7 @@ use crate::{
     dump::{BuiltDumps, ChangePackages, DumpJob},
     records::{PublishedChangeDump, PublishedResourceDump},
     render::{Before, Now},
+    scan::ScanStop,
     sink::FolderSink,
 };
 
@@ -20,11 +21,11 @@ const CHANGES_EVERY: Duration = Duration::from_secs(3_600);
 
 impl SourceContext {
     /// Returns the Resource Dumps that are due; `None` if there are none. The job can run concurrently with
-    /// publications.
+    /// publications, and ends early once `stop` is requested.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
-    pub(super) fn dump_job(&self) -> Result<Option<DumpJob>, Error> {
+    pub(super) fn dump_job(&self, stop: &ScanStop) -> Result<Option<DumpJob>, Error> {
         let snapshot = self.catalogue.snapshot()?;
         let published = published::load(&snapshot)?.published;
         let mut due = Vec::new();
@@ -44,6 +45,8 @@ impl SourceContext {
             holdings: self.holdings.clone(),
             sink: FolderSink::new(&self.options.out, "dumps", self.options.gzip_twins),
             due,
+            guard: self.options.guard,
+            stop: stop.clone(),
         }))
     }
 
@@ -71,19 +74,16 @@ impl SourceContext {
             before.published.sets.values_mut().for_each(|set| set.change_dump = None);
             return Ok(0);
         };
-        let (policy, holdings) = (&self.policy, &self.holdings);
-        let out = &self.options.out;
-        let (unreadable, options) = (Cell::new(0), &self.options.dumps);
         let packages = ChangePackages {
-            policy,
-            holdings,
+            policy: &self.policy,
+            holdings: &self.holdings,
             spool,
-            out,
+            out: &self.options.out,
             snapshot,
             monitor,
             now,
-            unreadable,
-            options,
+            unreadable: Cell::new(0),
+            options: &self.options.dumps,
             ends,
         };
         let every = self.options.dumps.changes_every.unwrap_or(CHANGES_EVERY);
@@ -157,7 +157,7 @@ mod tests {
     use crate::{
         NoMonitor, PublishOptions, Publisher,
         records::{PLACING, PUBLISHED, PublishedSource},
-        scan::{ScanOptions, ScanStop, scan},
+        scan::{ScanOptions, scan},
     };
 
     #[test]
@@ -209,6 +209,20 @@ mod tests {
         publisher.publish_recorded(&NoMonitor).unwrap();
         let published = PUBLISHED.read(publisher.catalogue()).unwrap().unwrap();
         assert_eq!(published.sets[""].change_dump.as_ref().unwrap().packages.len(), 1);
+    }
+
+    #[test]
+    fn o700_no_further_package_is_made_once_the_source_is_to_end() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "a").unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        options.dumps.policy = DumpPolicy::Always;
+        let mut publisher = Publisher::open(options).unwrap();
+        publisher.publish(&NoMonitor).unwrap();
+        let job = publisher.dump_job().unwrap().unwrap();
+        publisher.stop.request();
+        let stopped = job.build(&NoMonitor);
+        assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
     }
 
     #[test]

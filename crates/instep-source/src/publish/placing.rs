@@ -1,6 +1,6 @@
 //! Puts the staged documents of a publication in place.
 
-use super::{context::SourceContext, foreign, needed, published};
+use super::{context::SourceContext, foreign, needed, published, publisher::Publisher};
 use crate::{
     Error, PublishMonitor, PublishPhase,
     catalogue::Snapshot,
@@ -16,6 +16,21 @@ pub(super) struct Rendered {
     pub(super) sink: FolderSink,
     /// The number of resources that are left out, wholly or in part.
     pub(super) omitted: u64,
+}
+
+impl Publisher {
+    /// Puts the staged documents in place; they are to be announced then. Those of a publication that failed before it could
+    /// announce them are announced with them, unless others have replaced them.
+    pub(super) fn place_documents(
+        &mut self,
+        rendered: &mut Rendered,
+        now: Now,
+        monitor: &dyn PublishMonitor,
+    ) -> Result<Vec<String>, Error> {
+        let Self { context, unannounced, .. } = self;
+        unannounced.retain(|name| rendered.next.documents.contains_key(name));
+        context.place_documents(rendered, now, monitor, unannounced)
+    }
 }
 
 impl SourceContext {
@@ -36,13 +51,14 @@ impl SourceContext {
         (!self.catalogue.is_shared()).then(|| folder.to_string_lossy().into_owned())
     }
 
-    /// Puts the staged documents in place. The catalogue is updated before and after, so that an interruption is
-    /// detected.
-    pub(super) fn place_documents(
+    /// Puts the staged documents in place, and adds their names to `all_placed`, also if a later step fails. The catalogue is
+    /// updated before and after, so that an interruption is detected.
+    fn place_documents(
         &self,
         rendered: &mut Rendered,
         now: Now,
         monitor: &dyn PublishMonitor,
+        all_placed: &mut Vec<String>,
     ) -> Result<Vec<String>, Error> {
         let Rendered { before, next, sink, .. } = rendered;
         next.placed_in = self.folder();
@@ -61,6 +77,7 @@ impl SourceContext {
         published::begin(&self.catalogue, next, outbox)?;
         self.share(sink, &expired)?;
         let placed = sink.commit(&expired)?;
+        all_placed.extend(placed.iter().map(|(name, _)| name.clone()));
         // The announcement still reads the changes that this publication adds: drop only those that were not needed
         // before.
         let needed = needed::needed_after(&before.published).unwrap_or(0);

@@ -1,5 +1,7 @@
 //! Bytes of present states, kept while they are there: a patch or a version needs them once they are past.
 
+use std::io;
+
 use super::context::SourceContext;
 use crate::{
     Error, PublishMonitor, PublishProblem,
@@ -10,7 +12,8 @@ use crate::{
 
 impl SourceContext {
     /// Copies the states that are not copied yet: those of the first complete scan, and those from before patches or
-    /// versions were enabled, also if they were enabled before that, or if more bytes may be kept (O433).
+    /// versions were enabled, also if they were enabled before that, or if more bytes may be kept (O433). States that the
+    /// spool cannot take, as on a full disk, are left to the next publication.
     ///
     /// # Errors
     /// [`Error::Stopped`] once `ends` returns `true`: the next publication goes on with the states that are left.
@@ -27,7 +30,7 @@ impl SourceContext {
         if STATES_KEPT.read(&snapshot)? == Some(sets) && STATES_ROOM.read(&snapshot)? == Some(room) {
             return Ok(());
         }
-        let mut left = self.options.keep_bytes;
+        let (mut left, mut are_copied) = (self.options.keep_bytes, true);
         for resource in snapshot.resources(u64::MAX) {
             let resource = resource?;
             let Some(length) = resource.state.length.filter(|length| spool.takes(*length)) else { continue };
@@ -40,32 +43,39 @@ impl SourceContext {
             if ends() {
                 return Err(Error::Stopped);
             }
-            self.keep_state(&spool, &resource, monitor)?;
+            if let Some(error) = self.keep_state(&spool, &resource, monitor)? {
+                are_copied = false;
+                if has_no_room(&error) {
+                    break;
+                }
+            }
         }
         spool.trim().map_err(Error::write(spool.folder()))?;
-        self.catalogue.set_meta(vec![STATES_KEPT.write(&sets), STATES_ROOM.write(&room)])?;
+        if are_copied {
+            self.catalogue.set_meta(vec![STATES_KEPT.write(&sets), STATES_ROOM.write(&room)])?;
+        }
         Ok(())
     }
 
-    /// Copies the bytes of a resource to the spool. If they differ from the digests, nothing is kept: the next scan sees
-    /// the change.
+    /// Copies the bytes of a resource to the spool. Returns the reason if the spool cannot take them. If they differ from the
+    /// digests, or the resource cannot be opened, nothing is kept: the next scan sees the change.
     fn keep_state(
         &self,
         spool: &StateSpool,
         resource: &Resource,
         monitor: &dyn PublishMonitor,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<io::Error>, Error> {
         let digests = &resource.state.digests;
         let held = spool.find_whole(digests, resource.state.length).map_err(Error::read(spool.folder()))?;
         if held.is_some() {
-            return Ok(());
+            return Ok(None);
         }
-        let kept = self.holdings.open(resource).and_then(|file| spool.keep(file, digests));
-        if let Err(error) = kept {
-            let what = format!("cannot be kept, so there is no patch from it and no version of it: {error}");
-            monitor.problem(&PublishProblem::warning(resource.uri.as_str(), what));
-        }
-        Ok(())
+        let opened = self.holdings.open(resource);
+        let is_opened = opened.is_ok();
+        let Err(error) = opened.and_then(|file| spool.keep(file, digests)) else { return Ok(None) };
+        let what = format!("cannot be kept, so there is no patch from it and no version of it: {error}");
+        monitor.problem(&PublishProblem::warning(resource.uri.as_str(), what));
+        Ok(is_opened.then_some(error))
     }
 
     /// Returns the size of past states on disk; `None` if they are not kept.
@@ -73,6 +83,12 @@ impl SourceContext {
         let Some(spool) = StateSpool::of(&self.options) else { return Ok(None) };
         spool.kept().map(Some).map_err(Error::read(spool.folder()))
     }
+}
+
+/// Returns `true` if a disk takes no further state: then each of them would be reported.
+fn has_no_room(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), QuotaExceeded | ReadOnlyFilesystem | StorageFull)
 }
 
 #[cfg(test)]
@@ -96,6 +112,29 @@ mod tests {
         let stopped = publisher.context.keep_present_states(&NoMonitor, &|| true);
         assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
         assert_eq!(kept(), None, "the next publication goes on");
+        publisher.context.keep_present_states(&NoMonitor, &|| false).unwrap();
+        assert!(kept().is_some());
+        assert_eq!(publisher.context.kept_states().unwrap().map(|usage| usage.states), Some(2));
+    }
+
+    #[test]
+    fn o650_states_that_the_spool_cannot_take_are_copied_by_the_next_publication() {
+        let folder = tempfile::tempdir().unwrap();
+        ["a", "b"].iter().for_each(|name| std::fs::write(folder.path().join(name), name).unwrap());
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        options.versions = Some(VersionOptions::default());
+        let publisher = Publisher::open(options).unwrap();
+        let scanned = ScanOptions::new(publisher.options());
+        scan(publisher.holdings(), publisher.catalogue(), &scanned, &NoMonitor).unwrap();
+        let spool = StateSpool::of(publisher.options()).unwrap().folder().to_owned();
+        let kept = || STATES_KEPT.read(publisher.catalogue()).unwrap();
+        // In place of the spool is a link that leads nowhere: nothing can be written there.
+        std::fs::create_dir_all(spool.parent().unwrap()).unwrap();
+        drop(std::fs::remove_dir_all(&spool));
+        std::os::unix::fs::symlink(folder.path().join("nowhere"), &spool).unwrap();
+        publisher.context.keep_present_states(&NoMonitor, &|| false).unwrap();
+        assert_eq!(kept(), None, "the next publication goes on");
+        std::fs::remove_file(&spool).unwrap();
         publisher.context.keep_present_states(&NoMonitor, &|| false).unwrap();
         assert!(kept().is_some());
         assert_eq!(publisher.context.kept_states().unwrap().map(|usage| usage.states), Some(2));

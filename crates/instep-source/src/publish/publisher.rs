@@ -23,6 +23,9 @@ pub struct Publisher {
     pub(super) stop: ScanStop,
     /// `true` once it was reported that the times of the Source are ahead of the clock.
     pub(super) reported_clock: bool,
+    /// The documents that were put in place and are not announced yet: those of this publication, and of earlier ones that
+    /// failed after that.
+    pub(super) unannounced: Vec<String>,
     /// `true` once the documents in place are those that were published last, by whichever server.
     is_caught_up: bool,
     /// A standby server has the lock already, so it can be shared.
@@ -88,7 +91,8 @@ impl Publisher {
 
     fn of(context: SourceContext, lock: Arc<Lock>) -> Self {
         let stop = ScanStop::default();
-        Self { context, stop, reported_clock: false, is_caught_up: false, _lock: lock }
+        let unannounced = Vec::new();
+        Self { context, stop, reported_clock: false, unannounced, is_caught_up: false, _lock: lock }
     }
 
     /// Takes the lock of a Source that was opened before, with its former content: to record changes that an
@@ -133,6 +137,12 @@ impl Publisher {
     #[cfg(feature = "serve")]
     pub(crate) fn context(&self) -> &SourceContext {
         &self.context
+    }
+
+    /// Returns the names, below `out`, of the documents that are to be announced.
+    #[cfg(feature = "notify")]
+    pub(crate) fn unannounced(&self) -> &[String] {
+        &self.unannounced
     }
 
     /// Returns the names and URIs of the documents.

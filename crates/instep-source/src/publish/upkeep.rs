@@ -92,7 +92,8 @@ pub fn check(
 /// to `differs`.
 ///
 /// # Errors
-/// If an option is invalid, a folder or manifest cannot be read, or the catalogue fails.
+/// If an option is invalid, a folder or manifest cannot be read, or the catalogue fails; and, after all differences, if the
+/// guard would refuse deletions.
 pub fn preview(
     options: &PublishOptions,
     monitor: &dyn PublishMonitor,

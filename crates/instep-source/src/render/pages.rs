@@ -4,6 +4,7 @@ use resourcesync::{DateTime, Entry, Form, Header, Link, Relation};
 
 use super::{
     SetPolicy, SourcePolicy,
+    measure::{EntryMeter, room_for_entries},
     place::{part_name, snapshot_name},
     writer::RenderedDocuments,
 };
@@ -24,17 +25,17 @@ pub(super) struct PagedDocument<'a> {
 }
 
 impl PagedDocument<'_> {
-    /// Writes it in one piece, or in parts and an index if there are more entries than a document may have (GEN-12).
-    /// Returns the names of the documents.
+    /// Writes it in one piece, or in parts and an index if there are more entries or bytes than a document may have
+    /// (GEN-12). Returns the names of the documents.
     pub(super) fn render(
         &self,
         entries: &[Entry],
         documents: &mut RenderedDocuments<'_>,
     ) -> Result<Vec<String>, Error> {
         let (set, options) = (self.set, &self.policy.write);
-        let room = usize::try_from(self.policy.lists.entries).unwrap_or(usize::MAX);
+        let parts = self.divide(entries)?;
         let whole = set.place.name(self.name);
-        if entries.len() <= room {
+        if parts.len() == 1 {
             documents.small(&whole, Rank::Index, &(self.header)(Form::List), options, entries)?;
             return Ok(vec![whole]);
         }
@@ -46,7 +47,7 @@ impl PagedDocument<'_> {
         let mut part_header = (self.header)(Form::List);
         part_header.links.push(Link::new(Relation::Index, set.place.uri(index)));
         let (mut members, mut names) = (Vec::new(), Vec::new());
-        for (number, entries) in (1..).zip(entries.chunks(room)) {
+        for (number, entries) in (1..).zip(parts) {
             let part = self.part(number);
             names.push(set.place.name(&part));
             documents.small(&set.place.name(&part), Rank::Part, &part_header, options, entries)?;
@@ -58,6 +59,25 @@ impl PagedDocument<'_> {
             names.push(name);
         }
         Ok(names)
+    }
+
+    /// Divides the entries into those of each part; a part has one entry at least, however large that is.
+    fn divide<'e>(&self, entries: &'e [Entry]) -> Result<Vec<&'e [Entry]>, Error> {
+        let lists = &self.policy.lists;
+        let most = usize::try_from(lists.entries).unwrap_or(usize::MAX);
+        let room = room_for_entries(lists);
+        let mut meter = EntryMeter::new(&self.policy.write)?;
+        let (mut parts, mut first, mut bytes) = (Vec::new(), 0, 0);
+        for (index, entry) in entries.iter().enumerate() {
+            let added = meter.bytes(entry);
+            if index > first && (index - first == most || bytes + added > room) {
+                parts.push(&entries[first..index]);
+                (first, bytes) = (index, 0);
+            }
+            bytes += added;
+        }
+        parts.push(&entries[first..]);
+        Ok(parts)
     }
 
     fn part(&self, number: usize) -> String {

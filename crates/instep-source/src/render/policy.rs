@@ -96,7 +96,7 @@ impl SourcePolicy {
         Ok(Self {
             sets: sets.collect(),
             place,
-            lists: options.lists.clone(),
+            lists: bounded(&options.lists),
             write,
             stylesheet: options.stylesheet.clone(),
             archives: options.archives,
@@ -162,6 +162,12 @@ fn check_lists(lists: &ListOptions) -> Result<(), Error> {
     Ok(())
 }
 
+/// Returns these options with no more closed lists than an index can name beside the open one (GEN-12).
+fn bounded(lists: &ListOptions) -> ListOptions {
+    let most = usize::try_from(MOST_ENTRIES - 1).unwrap_or(usize::MAX);
+    ListOptions { closed_lists: lists.closed_lists.min(most), ..lists.clone() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,6 +178,15 @@ mod tests {
         for (entries, is_possible) in [(MOST_ENTRIES, true), (MOST_ENTRIES + 1, false)] {
             options.lists.rotation.entries = entries;
             assert_eq!(SourcePolicy::new(&options).is_ok(), is_possible, "{entries}");
+        }
+    }
+
+    #[test]
+    fn o699_an_index_names_no_more_change_lists_than_a_document_may_have_entries() {
+        let mut options = PublishOptions::new("/nowhere", "http://example.com");
+        for (wanted, named) in [(0, 0), (100, 100), (usize::MAX, 49_999)] {
+            options.lists.closed_lists = wanted;
+            assert_eq!(SourcePolicy::new(&options).unwrap().lists.closed_lists, named);
         }
     }
 }

@@ -24,6 +24,11 @@ impl Candidate<'_> {
         *stamp
     }
 
+    /// Returns `true` if a manifest names it.
+    pub(super) fn is_listed(&self) -> bool {
+        matches!(self, Self::Listed { .. })
+    }
+
     pub(super) fn key(&self) -> Vec<u8> {
         match self {
             Self::Walked { root, path, .. } => root.key(path),

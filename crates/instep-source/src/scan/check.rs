@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use resourcesync::Uri;
 
 use super::{
+    found::FoundResources,
     observe::{complete_look, observe},
     options::{ScanOptions, ScanReport},
 };
@@ -40,7 +41,7 @@ pub enum DifferenceKind {
 /// hashed, otherwise those that a scan would hash. Ordinary changes since the last scan are recorded by the next one.
 ///
 /// # Errors
-/// As for [`super::scan`].
+/// As for [`super::scan`]. Without `every_file` also if the guard would refuse deletions, after all of them were passed on.
 pub(crate) fn check(
     holdings: &Holdings,
     catalogue: &Catalogue,
@@ -50,13 +51,18 @@ pub(crate) fn check(
     differs: &mut (dyn FnMut(Difference) + Send),
 ) -> Result<ScanReport, Error> {
     let _alone = holdings.look_alone();
-    let options = ScanOptions { spool: None, guard: None, ..options.clone() };
+    let found = FoundResources::default();
+    let guard = options.guard.filter(|_| !every_file);
+    let options = ScanOptions { spool: None, guard, found: Some(found.clone()), ..options.clone() };
     let differs = Mutex::new(differs);
     let compare = |batch: Vec<Observation>| {
         let snapshot = catalogue.snapshot()?;
         let keys: Vec<&[u8]> = batch.iter().map(Observation::key).collect();
         let all_held = snapshot.resources_of(&keys)?;
         for (observation, held) in batch.into_iter().zip(all_held) {
+            if guard.is_some() {
+                found.add(&observation, held.as_ref(), &snapshot, holdings)?;
+            }
             if let (Some(difference), Ok(mut differs)) = (difference(observation, held), differs.lock()) {
                 differs(difference);
             }

@@ -86,7 +86,8 @@ impl<'a> FileHasher<'a> {
             Ok(Some(hashed)) => Some(self.found(file, hashed)),
             Ok(None) if self.hashing.stop.is_requested() => None,
             Ok(None) => self.unreadable(&file, "changes all the time while it is read"),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // A manifest that names the file says that there is such a resource.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !file.is_listed() => {
                 Some(Observation::Gone { key: file.key() })
             }
             Err(error) => self.unreadable(&file, &format!("cannot be read: {error}")),

@@ -2,8 +2,11 @@
 
 use std::{
     cmp::Ordering,
+    io,
     time::{Duration, Instant},
 };
+
+use rustix::io::Errno;
 
 use super::{
     candidate::Candidate, options::ScanOptions, pipeline::HashPipeline, withheld::WithheldDeletions,
@@ -84,6 +87,7 @@ impl<'a, 'p> Merge<'a, 'p> {
         let private_too = self.options.private_too;
         match look(root, path, private_too) {
             PathContent::Unknown => Ok(()),
+            PathContent::Unreadable(error) => self.cannot_be_had(root, path, &error.into()),
             PathContent::Nothing => self.gone_all(itself).and_then(|()| self.gone_all(below)),
             PathContent::File(stamp, sets) => {
                 self.file(root, path, stamp, sets, itself.peek().map(|(_, known)| known))?;
@@ -94,8 +98,9 @@ impl<'a, 'p> Merge<'a, 'p> {
                 let folder = [path, b"/"].concat();
                 match FolderWalk::under(root, &folder, private_too, self.monitor) {
                     Ok(walk) => self.merge(root, walk, below),
-                    // It is gone, or the next scan finds it.
-                    Err(_) => Ok(()),
+                    // The event of that is still to come.
+                    Err(error) if is_absence(&error) => Ok(()),
+                    Err(error) => self.cannot_be_had(root, path, &error),
                 }
             }
         }
@@ -200,6 +205,11 @@ impl<'a, 'p> Merge<'a, 'p> {
         }
         Ok(())
     }
+}
+
+/// Returns `true` if a folder is gone, or something else has taken its place.
+fn is_absence(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
 }
 
 /// Returns `true` if a path is the unknown one, or lies in the unknown folder.

@@ -69,8 +69,19 @@ pub(super) fn observe<'a>(
     report_skips(&skips, monitor);
     refuse_unreadable(&skips, done.unreadable, options)?;
     withheld.append(vanished.into_inner().unwrap_or_else(PoisonError::into_inner))?;
-    withheld.check(catalogue, holdings, options)?;
+    let refused = match withheld.check(catalogue, holdings, options) {
+        // A preview shows these deletions too, so that the operator can judge them.
+        Err(refused @ (Error::DeletionsRefused { .. } | Error::SetMoved { .. }))
+            if options.found.is_some() =>
+        {
+            Some(refused)
+        }
+        checked => checked.map(|()| None)?,
+    };
     done.recorded.add(&withheld.record(catalogue, holdings, record)?);
+    if let Some(refused) = refused {
+        return Err(refused);
+    }
     if let Some(spool) = hashing.spool.filter(|_| done.kept + kept > 0) {
         spool.trim().map_err(Error::write(spool.folder()))?;
     }
@@ -168,5 +179,25 @@ mod tests {
         });
         assert!(matches!(scanned, Err(Error::DeletionsRefused { deletions: 20, .. })), "{scanned:?}");
         assert_eq!(catalogue.snapshot().unwrap().totals(0).unwrap().resources, 20);
+    }
+
+    #[test]
+    fn o698_a_file_that_a_manifest_names_and_that_vanishes_before_it_is_hashed_is_no_deletion() {
+        let folder = tempfile::tempdir().unwrap();
+        ["a", "b"].iter().for_each(|name| fs::write(folder.path().join(name), name).unwrap());
+        let options = PublishOptions::new(folder.path(), "http://example.org/");
+        let mut publisher = Publisher::open(options).unwrap();
+        publisher.publish(&NoMonitor).unwrap();
+        let (holdings, catalogue) = (publisher.holdings(), publisher.catalogue());
+        let options = ScanOptions::new(publisher.options());
+        let record = |batch| catalogue.record(batch);
+        let known = catalogue.snapshot().unwrap().resources(1).next().unwrap().unwrap();
+        let file = folder.path().join("gone");
+        let scanned = observe(holdings, catalogue, &options, &NoMonitor, false, &record, |merge| {
+            let (resource, stamp) = (Box::new(known.clone()), FileStamp::default());
+            merge.pipeline.candidate(Candidate::Listed { resource, file: file.clone(), stamp })
+        });
+        let report = scanned.unwrap();
+        assert_eq!((report.unreadable, report.recorded.deleted), (1, 0));
     }
 }

@@ -4,7 +4,7 @@ use std::thread;
 
 use resourcesync::{Algorithm, DateTime};
 
-use super::ScanStop;
+use super::{ScanStop, found::FoundResources};
 use crate::{
     DeletionGuard, PublishOptions, Unreadable, catalogue::Recorded, content::StateSpool,
     monitor::LeftOutCounts,
@@ -32,6 +32,8 @@ pub(crate) struct ScanOptions {
     pub spool: Option<StateSpool>,
     /// The request to end before the scan is complete.
     pub(crate) stop: ScanStop,
+    /// The resources that a preview finds, for its guard; `None` for a scan that records.
+    pub(super) found: Option<FoundResources>,
 }
 
 impl ScanOptions {
@@ -47,6 +49,7 @@ impl ScanOptions {
             sets: mask(options.sets.len()),
             spool: StateSpool::of(options),
             stop: ScanStop::default(),
+            found: None,
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{
     tick::await_tick,
 };
 use crate::{
-    Error, PublishMonitor,
+    Error, PublishMonitor, PublishProblem,
     catalogue::{Catalogue, CatalogueError, Observation, Recorded, Resource, ResourceState},
     content::{Holdings, PathContent, Root, look},
 };
@@ -186,6 +186,10 @@ fn record_files<'a>(
             PathContent::Nothing => observed.push(Observation::Gone { key: root.key(&path) }),
             PathContent::Folder => folders.push(root.path(&path)),
             PathContent::Unknown => {}
+            PathContent::Unreadable(error) => {
+                let what = format!("cannot be read: {error}; its published entry stays");
+                monitor.problem(&PublishProblem::skipped(root.path(&path).display().to_string(), what));
+            }
         }
     }
     let recording = catalogue.begin_to_record(observed)?;

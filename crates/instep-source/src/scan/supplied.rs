@@ -198,7 +198,8 @@ impl<'a> Merge<'a, '_> {
         self.monitor.problem(&PublishProblem::warning(root.path(path).display().to_string(), what));
     }
 
-    fn cannot_be_had(&mut self, root: &Root, path: &[u8], error: &io::Error) -> Result<(), Error> {
+    /// Reports a path that cannot be read now; what was published of it stays.
+    pub(super) fn cannot_be_had(&mut self, root: &Root, path: &[u8], error: &io::Error) -> Result<(), Error> {
         self.skips.unreadable += 1;
         let what = format!("cannot be read: {error}; its published entry stays");
         self.monitor.problem(&PublishProblem::skipped(root.path(path).display().to_string(), what));

@@ -9,6 +9,7 @@ use std::{
 use tempfile::SpooledTempFile;
 
 use super::{
+    found::{SETS, count},
     options::ScanOptions,
     pipeline::Record,
     recent_changes::{Unpublished, still_deleted, unpublished_changes},
@@ -23,8 +24,6 @@ use crate::{
 const IN_MEMORY: usize = 1 << 20;
 /// Deletions in one transaction.
 const GROUP: usize = 4_096;
-/// The most sets of a Source.
-const SETS: usize = 64;
 
 /// The keys of resources that are gone, and their number in each set.
 #[derive(Debug)]
@@ -48,6 +47,8 @@ struct Losses {
     published: Vec<u64>,
     /// Resources that were deleted within the last hour.
     before: Vec<u64>,
+    /// New resources that are not recorded, as in a preview.
+    found: Vec<u64>,
 }
 
 impl WithheldDeletions {
@@ -116,7 +117,9 @@ impl WithheldDeletions {
         for (set, published) in (0u8..).zip(&mut published[..options.set_names.len()]) {
             *published = snapshot.totals(set)?.resources.saturating_sub(new);
         }
-        Ok(Losses { gone: self.by_set.clone(), forsaken: none.clone(), unpublished: none, published, before })
+        let found = options.found.as_ref().map_or_else(|| none.clone(), |found| found.counts().new);
+        let gone = self.by_set.clone();
+        Ok(Losses { gone, forsaken: none.clone(), unpublished: none, published, before, found })
     }
 
     /// Counts the resources of each set that are gone for readers: without those that have only moved to another place,
@@ -144,6 +147,12 @@ impl WithheldDeletions {
             }
             Ok(())
         })?;
+        if let Some(found) = &options.found {
+            for (set, moved) in found.counts().moved.into_iter().enumerate() {
+                losses.gone[set] = losses.gone[set].saturating_sub(moved);
+                losses.forsaken[set] = losses.forsaken[set].saturating_sub(moved);
+            }
+        }
         for (set, published) in (0u8..).zip(&mut losses.published[..options.set_names.len()]) {
             *published = never.published(set, snapshot.totals(set)?.resources);
         }
@@ -211,7 +220,8 @@ fn refusal(
         if losses.forsaken[index] >= losses.published[index] && !guard.allow_empty {
             return Ok(Some(Error::SetMoved { set: name.clone(), resources: now }));
         }
-        let present = snapshot.totals(set)?.resources.saturating_sub(losses.unpublished[index]);
+        let present = snapshot.totals(set)?.resources + losses.found[index];
+        let present = present.saturating_sub(losses.unpublished[index]);
         // A share is one of the resources that readers know: a renamed folder is not half of the set with its new names.
         let resources = present.min(losses.published[index]).max(now);
         let (deletions, limit) = (now + before, guard.most.limit(resources.saturating_add(before)));
@@ -227,13 +237,6 @@ fn refusal(
 fn recently_deleted(holdings: &Holdings) -> Vec<u64> {
     let recent = holdings.recent_deletions();
     (0..SETS).map(|set| recent.of_set(set, Instant::now())).collect()
-}
-
-/// Counts one for each of some sets.
-fn count(by_set: &mut [u64], sets: u64) {
-    for (number, count) in by_set.iter_mut().enumerate() {
-        *count += sets >> number & 1;
-    }
 }
 
 /// Returns `true` if the URI of a resource that is gone is now that of another one: to readers it never went.

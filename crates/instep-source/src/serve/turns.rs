@@ -8,18 +8,18 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 /// and there are 512 for everything that blocks.
 const MOST_AT_ONCE: usize = 32;
 /// The longest that a request waits for its turn; after that the client must repeat it. Waiting holds no thread.
-const PATIENCE: Duration = Duration::from_secs(20);
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
 /// The right of a request to a thread for its page, for as many requests as may have one at the same time.
 #[derive(Clone, Debug)]
 pub struct PageTurns {
     free: Arc<Semaphore>,
-    patience: Duration,
+    longest_wait: Duration,
 }
 
 impl Default for PageTurns {
     fn default() -> Self {
-        Self { free: Arc::new(Semaphore::new(MOST_AT_ONCE)), patience: PATIENCE }
+        Self { free: Arc::new(Semaphore::new(MOST_AT_ONCE)), longest_wait: LONGEST_WAIT }
     }
 }
 
@@ -27,7 +27,7 @@ impl PageTurns {
     /// Makes a page on a thread that may block, when it is the turn of its request. Returns `None` if that takes too long,
     /// or if making it panics.
     pub async fn make<T: Send + 'static>(&self, make: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-        let turn = timeout(self.patience, Arc::clone(&self.free).acquire_owned()).await.ok()?.ok()?;
+        let turn = timeout(self.longest_wait, Arc::clone(&self.free).acquire_owned()).await.ok()?.ok()?;
         // The thread has the turn, not the request: a client that goes away does not end the work.
         let made = spawn_blocking(move || {
             let _turn = turn;
@@ -45,7 +45,7 @@ mod tests {
 
     #[tokio::test]
     async fn o614_pages_hold_a_limited_number_of_threads_also_if_their_clients_have_gone() {
-        let turns = PageTurns { free: Arc::new(Semaphore::new(1)), patience: Duration::from_millis(20) };
+        let turns = PageTurns { free: Arc::new(Semaphore::new(1)), longest_wait: Duration::from_millis(20) };
         let ((ends, end), (begins, begun)) = (mpsc::channel::<()>(), mpsc::channel());
         let long = turns.clone();
         let request = tokio::spawn(async move {
@@ -60,7 +60,7 @@ mod tests {
         let _ = request.await;
         assert_eq!(turns.make(|| 1).await, None);
         drop(ends);
-        let patient = PageTurns { patience: Duration::from_secs(60), ..turns };
+        let patient = PageTurns { longest_wait: Duration::from_secs(60), ..turns };
         assert_eq!(patient.make(|| 2).await, Some(2));
     }
 }

@@ -3,7 +3,7 @@
 use instep_destination::{Strategy, Via};
 use instep_testkit::{FakeSource, Fault, Layout, wait_until};
 
-use crate::support::{Copy, many, three, without};
+use crate::support::{Copy, many, three, without, zipped};
 
 fn with_dump(list: bool) -> Copy {
     Copy::laid_out(|layout| {
@@ -58,6 +58,29 @@ fn a_package_that_cannot_be_used_costs_nothing_but_requests() {
     let run = copy.sync_with(|options| options.via = Via::Dump);
     assert_eq!((run.exit_code(), run.report().created), (0, 3));
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o656_a_manifest_that_breaks_off_costs_nothing_but_requests() {
+    // The copy beside the package breaks off in its first entry, and the package has all of it.
+    let copy = with_dump(true);
+    let cut = |text: String| text.split_once("</loc>").unwrap().0.to_owned();
+    copy.source.rewrite("resourcedump-manifest.xml", cut);
+    let run = copy.sync_with(|options| options.via = Via::Dump);
+    assert_eq!((run.exit_code(), run.report().created), (0, 3), "{:?}", run.heard);
+    assert_eq!((requests_for_resources(&copy), copy.differences()), (0, vec![]));
+
+    // That of the package breaks off in its second entry.
+    let copy = Copy::laid_out(|layout| (layout.dump, layout.contents) = (true, false));
+    let manifest = String::from_utf8(copy.source.document("resourcedump-manifest.xml").unwrap()).unwrap();
+    let broken = format!("{}</url><url><loc>", manifest.split_once("</url>").unwrap().0);
+    copy.source.serve("resourcedump.zip", zipped([("manifest.xml", broken)]));
+    copy.source.rewrite("resourcedump.xml", |text| without(&text, "length"));
+    let run = copy.sync_with(|options| options.via = Via::Dump);
+    assert_eq!((run.exit_code(), run.report().created), (0, 3), "{:?}", run.heard);
+    assert_eq!((requests_for_resources(&copy), copy.differences()), (3, vec![]));
+    let told = format!("{:?}", run.heard);
+    assert!(told.contains("resourcedump.zip"), "{told}");
 }
 
 fn staged(copy: &Copy) -> usize {

@@ -2,17 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use instep_destination::{Error, Guard, MaxDelete};
+use instep_destination::{Guard, MaxDelete};
 use instep_testkit::{FakeSource, Fault, Tree};
 
-use crate::support::{Copy, Run, many};
-
-fn guard(run: &Run) -> Option<Guard> {
-    match &run.result {
-        Err(Error::Refused { guard, .. }) => Some(*guard),
-        _ => None,
-    }
-}
+use crate::support::{Copy, many, refused};
 
 fn of_many(count: usize) -> Copy {
     let copy = Copy::of(FakeSource::start().with_resources(many(count)));
@@ -27,7 +20,7 @@ fn d35_half_of_a_copy_is_not_deleted() {
     copy.source.gap();
     copy.source.snapshot();
     let run = copy.sync_with(|options| options.delete = true);
-    assert_eq!((run.exit_code(), guard(&run)), (6, Some(Guard::MaxDelete)));
+    assert_eq!((run.exit_code(), refused(&run)), (6, Some(Guard::MaxDelete)));
     assert_eq!(Tree::of(&copy.dir()).names().len(), 100);
     let run = copy.sync_with(|options| {
         options.delete = true;
@@ -42,7 +35,7 @@ fn d35_named_deletions_are_guarded_too() {
     let copy = of_many(100);
     many(50).iter().for_each(|(path, _)| copy.source.delete(path));
     let run = copy.sync_with(|options| options.delete = true);
-    assert_eq!((run.exit_code(), guard(&run)), (6, Some(Guard::MaxDelete)));
+    assert_eq!((run.exit_code(), refused(&run)), (6, Some(Guard::MaxDelete)));
     assert_eq!(Tree::of(&copy.dir()).names().len(), 100);
 }
 
@@ -53,7 +46,7 @@ fn d35_what_the_guard_refuses_keeps_nothing_else_from_being_done() {
     copy.source.put("n/00099.txt", "newer");
     copy.source.put("new.txt", "new");
     let run = copy.sync_with(|options| options.delete = true);
-    assert_eq!((run.exit_code(), guard(&run)), (6, Some(Guard::MaxDelete)));
+    assert_eq!((run.exit_code(), refused(&run)), (6, Some(Guard::MaxDelete)));
     assert_eq!(Tree::of(&copy.dir()).names().len(), 101, "none is deleted");
     assert_eq!(copy.read("n/00099.txt").as_deref(), Some("newer"));
     let run = copy.sync_with(|options| {
@@ -69,7 +62,7 @@ fn d35_a_plan_that_would_be_refused_can_be_looked_at() {
     let copy = of_many(100);
     many(50).iter().for_each(|(path, _)| copy.source.delete(path));
     let run = copy.sync_with(|options| (options.delete, options.dry_run) = (true, true));
-    assert_eq!((run.exit_code(), guard(&run)), (6, Some(Guard::MaxDelete)));
+    assert_eq!((run.exit_code(), refused(&run)), (6, Some(Guard::MaxDelete)));
     assert_eq!(run.heard.itemized.iter().filter(|item| item.starts_with('-')).count(), 50);
 }
 
@@ -91,7 +84,7 @@ fn d35_an_empty_list_is_nothing_to_do_without_delete_and_refused_with_it() {
         fresh.source.snapshot();
         fresh
     };
-    assert_eq!(guard(&copy.sync_with(all)), Some(Guard::Empty));
+    assert_eq!(refused(&copy.sync_with(all)), Some(Guard::Empty));
     let run = copy.sync_with(|options| {
         all(options);
         options.allow_empty = true;
@@ -244,7 +237,7 @@ fn d36_an_older_list_than_the_one_applied_is_refused() {
     assert_eq!(copy.sync().exit_code(), 0);
     copy.source.rewrite("resourcelist.xml", move |_| yesterday.clone());
     let run = copy.sync();
-    assert_eq!((run.exit_code(), guard(&run)), (6, Some(Guard::TimeWentBack)));
+    assert_eq!((run.exit_code(), refused(&run)), (6, Some(Guard::TimeWentBack)));
     assert_eq!(copy.read("a.txt").as_deref(), Some("today"));
 }
 
@@ -257,7 +250,7 @@ fn d36_a_change_list_that_lost_its_end_is_refused() {
     assert_eq!(copy.sync().exit_code(), 0);
     copy.source.rewrite("changelist-000001.xml", move |_| String::from_utf8(yesterday.clone()).unwrap());
     let run = copy.sync();
-    assert_eq!((run.exit_code(), guard(&run)), (6, Some(Guard::TimeWentBack)));
+    assert_eq!((run.exit_code(), refused(&run)), (6, Some(Guard::TimeWentBack)));
 }
 
 #[test]
@@ -265,10 +258,10 @@ fn d37_a_frozen_source_is_refused_where_the_operator_says_so() {
     let copy = Copy::of_three();
     let age = std::time::Duration::from_secs(3600);
     let run = copy.sync_with(|options| options.max_age = Some(age));
-    assert_eq!(guard(&run), Some(Guard::Frozen), "the fake Source's clock stands at the begin of 2026");
+    assert_eq!(refused(&run), Some(Guard::Frozen), "the fake Source's clock stands at the begin of 2026");
     assert_eq!(copy.sync().exit_code(), 0);
     let run = copy.sync_with(|options| options.max_age = Some(age));
-    assert_eq!(guard(&run), Some(Guard::Frozen), "also where only changes would be read");
+    assert_eq!(refused(&run), Some(Guard::Frozen), "also where only changes would be read");
     let ages = std::time::Duration::from_secs(50 * 365 * 86_400);
     assert_eq!(copy.sync_with(|options| options.max_age = Some(ages)).exit_code(), 0);
 }

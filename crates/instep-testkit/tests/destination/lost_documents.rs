@@ -44,6 +44,25 @@ fn o16_a_lost_list_costs_what_it_lists_until_it_can_be_read() {
 }
 
 #[test]
+fn o655_a_list_that_cannot_be_read_again_costs_only_what_it_might_have_explained() {
+    let copy = Copy::laid_out(|layout| layout.change_list = false);
+    assert_eq!(copy.sync().exit_code(), 0);
+    copy.source.put("a.txt", "changed");
+    copy.source.delete("b.txt");
+    copy.source.put("new.txt", "created");
+    copy.source.snapshot();
+    copy.source.fail_always("a.txt", Fault::Status(404));
+    // The first request has the list, and the second one, after the resource was not there, does not.
+    let first = Fault::Header("x-shown", "as it is".to_owned());
+    copy.source.fail("resourcelist.xml", [first, Fault::Status(404)]);
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+    assert_eq!((copy.read("b.txt"), copy.read("new.txt").as_deref()), (None, Some("created")));
+    let said = format!("{:?}", run.heard.problems);
+    assert!(said.contains("resourcelist.xml") && said.contains("a.txt"), "{said}");
+}
+
+#[test]
 fn o16_a_list_that_comes_back_undoes_nothing_that_came_after_it() {
     let copy = Copy::of_three();
     copy.sync();

@@ -16,15 +16,21 @@ fn of_an_undated_list() -> Copy {
     copy
 }
 
-#[test]
-fn o23_a_pending_change_outlives_an_inventory_that_does_not_say_its_time() {
-    let copy = of_an_undated_list();
+/// Deletes a resource, serves a Resource List without it from now on, and creates it again with bytes that cannot be
+/// fetched.
+fn create_again_out_of_reach(copy: &Copy) {
     copy.source.delete("a.txt");
     copy.source.snapshot();
     let list = copy.source.document("resourcelist.xml").unwrap();
     copy.source.serve("resourcelist.xml", list);
     copy.source.put("a.txt", "created again");
     copy.source.fail_always("a.txt", Fault::Status(500));
+}
+
+#[test]
+fn o23_a_pending_change_outlives_an_inventory_that_does_not_say_its_time() {
+    let copy = of_an_undated_list();
+    create_again_out_of_reach(&copy);
     let delete = |options: &mut SyncOptions| options.delete = true;
     let run = copy.sync_with(delete);
     assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
@@ -40,12 +46,7 @@ fn o23_a_pending_change_outlives_an_inventory_that_does_not_say_its_time() {
 #[test]
 fn o42_an_audit_takes_nothing_for_surplus_that_is_pending_since_after_the_inventory() {
     let copy = of_an_undated_list();
-    copy.source.delete("a.txt");
-    copy.source.snapshot();
-    let list = copy.source.document("resourcelist.xml").unwrap();
-    copy.source.serve("resourcelist.xml", list);
-    copy.source.put("a.txt", "created again");
-    copy.source.fail_always("a.txt", Fault::Status(500));
+    create_again_out_of_reach(&copy);
     copy.source.put("b.txt", "later, so that the lists since then do not name the other");
     let run = copy.sync_with(|options| options.delete = true);
     assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);

@@ -3,17 +3,10 @@
 
 use std::fs;
 
-use instep_destination::{AuditOptions, Error, Guard, StreamOptions, VoidMonitor, audit, changes, resources};
+use instep_destination::{AuditOptions, Guard, StreamOptions, VoidMonitor, audit, changes, resources};
 use instep_testkit::{FakeSource, Fault, Layout, Tree};
 
-use crate::support::{Copy, Run, many, runtime, zipped};
-
-fn refused(run: &Run) -> Option<Guard> {
-    match &run.result {
-        Err(Error::Refused { guard, .. }) => Some(*guard),
-        _ => None,
-    }
-}
+use crate::support::{Copy, many, refused, runtime, zipped};
 
 fn with_a_file(name: &str, text: &str) -> Copy {
     let copy = Copy::of_three();

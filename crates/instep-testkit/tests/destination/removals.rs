@@ -1,16 +1,9 @@
 //! Removals from a copy: none follows from an answer, a list or an entry that cannot be used.
 
-use instep_destination::{Error, Guard, MaxDelete};
+use instep_destination::MaxDelete;
 use instep_testkit::{FakeSource, Fault, Tree};
 
-use crate::support::{Copy, Run, in_step, many};
-
-fn refused(run: &Run) -> Option<Guard> {
-    match &run.result {
-        Err(Error::Refused { guard, .. }) => Some(*guard),
-        _ => None,
-    }
-}
+use crate::support::{Copy, in_step, many, refused};
 
 #[test]
 fn a12_a_deletion_of_what_was_never_held_is_nothing_wherever_it_was() {

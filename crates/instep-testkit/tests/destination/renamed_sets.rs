@@ -59,6 +59,47 @@ fn o416_what_no_other_set_has_stays_and_is_reported() {
     assert_eq!(copy.read("b.txt").as_deref(), Some("of b"));
 }
 
+/// Names sets of these numbers, which all have the same Resource List.
+fn name_numbered(source: &FakeSource, numbers: std::ops::Range<usize>) {
+    let names: Vec<_> = numbers.map(|number| format!("set-{number:02}.xml")).collect();
+    let list = [("resourcelist.xml", "<rs:md capability='resourcelist'/>")];
+    for set in &names {
+        source.serve(set, document(source, "capabilitylist", "", &list));
+    }
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    name(source, &names);
+}
+
+#[test]
+fn o654_a_set_beyond_those_that_a_copy_can_follow_does_not_end_the_run_once_another_one_is_renamed() {
+    let copy = Copy::of_three();
+    name_numbered(&copy.source, 0..63);
+    assert_eq!(copy.sync().exit_code(), 0);
+    name_numbered(&copy.source, 1..64);
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    let said = format!("{:?}", run.heard);
+    assert!(said.contains("set-63.xml"), "{said}");
+    assert!(said.contains("set-00.xml any more: 3 resources of it are in other sets"), "{said}");
+}
+
+#[test]
+fn o659_a_source_may_rename_its_sets_more_often_than_a_copy_has_numbers_for_them() {
+    let copy = Copy::of_three();
+    name_numbered(&copy.source, 0..63);
+    assert!(is_complete(&copy.sync()));
+    for first in [1, 2] {
+        name_numbered(&copy.source, first..first + 63);
+        assert_eq!(copy.sync().exit_code(), 3, "the former set still has its number");
+        let run = copy.sync();
+        assert!(is_complete(&run), "{:?}", run.heard);
+    }
+    copy.source.put("a.txt", "changed");
+    copy.source.snapshot();
+    assert!(is_complete(&copy.sync()));
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
 #[test]
 fn o356_a_set_that_is_not_named_any_more_waits_for_nothing_that_another_one_described_since() {
     for was_released in [false, true] {

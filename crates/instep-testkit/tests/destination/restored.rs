@@ -1,7 +1,7 @@
 //! Sources that were restored from a backup: their lists lack changes that a copy applied.
 
 use instep_destination::{Coverage, Guard};
-use instep_testkit::FakeSource;
+use instep_testkit::{FakeSource, Fault};
 
 use crate::support::{Copy, Run};
 
@@ -42,6 +42,31 @@ fn o411_a_copy_is_in_step_only_with_an_inventory_after_its_source_was_restored()
     let run = copy.sync();
     assert!(run.exit_code() == 0 && coverage(&run).unwrap().is_complete(), "{:?}", run.result);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o658_changes_that_are_lost_while_resources_are_fetched_are_noticed_by_the_next_run() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "after the backup");
+    copy.source.put("b.txt", "as well");
+    assert!(coverage(&copy.sync()).unwrap().is_complete());
+    // No list explains its length, so the changes are read again.
+    copy.source.misstate("d/c.txt", |entry| entry.metadata.length = Some(1));
+    copy.source.put("d/c.txt", "changed");
+    copy.source.fail("d/c.txt", [Fault::Hold]);
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| copy.sync());
+        copy.source.wait_for("d/c.txt", 2);
+        copy.source.put("b.txt", "after the restoration");
+        lose(&copy.source, "/a.txt");
+        copy.source.release();
+        run.join().unwrap()
+    });
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    assert_eq!(copy.read("b.txt").as_deref(), Some("after the restoration"));
+    let run = copy.sync();
+    assert_eq!(coverage(&run), Some(Coverage::Unknown), "{:?}", run.heard);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Selections of resources, and pages that are no resources.
 
 use instep_destination::{SyncOptions, Via};
-use instep_testkit::{FakeSource, Page};
+use instep_testkit::{FakeSource, Fault, Page};
 use resourcesync::{Link, MediaType, Relation, Uri};
 
 use crate::{
@@ -59,6 +59,28 @@ fn a_change_is_chosen_by_its_record_too() {
     copy.source.put("b.txt", "newer too");
     let run = choosing(&copy, "/year > 2000");
     assert_eq!((run.exit_code(), run.report().updated, held(&copy)), (0, 1, vec!["a.txt"]));
+}
+
+#[test]
+fn o657_what_was_published_while_resources_were_fetched_is_chosen_by_its_record_too() {
+    let copy = described();
+    link(&copy, "new.txt", Relation::DescribedBy, "about/b.xml", None);
+    let record = Uri::parse(&copy.source.url("about/a.json")).unwrap();
+    // No list explains its length, so the changes are read again.
+    copy.source.misstate("a.txt", move |entry| {
+        entry.links.push(Link::new(Relation::DescribedBy, record.clone()));
+        entry.metadata.length = Some(1);
+    });
+    copy.source.fail("a.txt", [Fault::Hold]);
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| choosing(&copy, "by = Noether"));
+        copy.source.wait_for("a.txt", 1);
+        copy.source.put("new.txt", "not selected");
+        copy.source.release();
+        run.join().unwrap()
+    });
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    assert_eq!((copy.read("new.txt"), copy.source.requests_for("new.txt")), (None, 0), "{:?}", run.heard);
 }
 
 #[test]

@@ -50,6 +50,21 @@ fn b12_a_run_that_is_stopped_waits_for_no_transfer_that_stalls() {
 }
 
 #[test]
+fn o751_a_run_that_is_stopped_before_it_has_compared_anything_does_not_say_that_nothing_is_new() {
+    for path in ["capabilitylist.xml", "resourcelist.xml"] {
+        let copy = Copy::of_three();
+        copy.source.fail_always(path, Fault::Hold);
+        let report = stopped_at(&copy, path, |_| {});
+        assert_eq!(
+            (report.outcome, &*report.reason),
+            (Outcome::Interrupted, "nothing was compared"),
+            "{path}"
+        );
+        is_completed(&copy);
+    }
+}
+
+#[test]
 fn b12_a_run_that_is_stopped_waits_for_no_package() {
     for (via, path) in [(Via::Dump, "resourcedump.zip"), (Via::Batch, "batch")] {
         for fault in [Fault::Hold, Fault::Stall(10), Fault::RetryAfter(503, "3600".to_owned())] {

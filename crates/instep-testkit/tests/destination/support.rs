@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use instep_destination::{
-    AuditOptions, AuditReport, Error, RecordedEvents, SyncOptions, SyncReport, TestMonitor, audit, sync,
+    AuditOptions, AuditReport, Error, Guard, RecordedEvents, SyncOptions, SyncReport, TestMonitor, audit,
+    sync,
 };
 use instep_testkit::{FakeSource, Layout, compare};
 use resourcesync::{DateTime, Link, Relation, Uri};
@@ -130,6 +131,14 @@ pub(crate) fn zipped<'a>(members: impl IntoIterator<Item = (&'a str, String)>) -
 pub(crate) fn in_step(copy: &Copy, run: &Run) {
     assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+/// Returns the guard that refused a run; `None` if none did.
+pub(crate) fn refused(run: &Run) -> Option<Guard> {
+    match &run.result {
+        Err(Error::Refused { guard, .. }) => Some(*guard),
+        _ => None,
+    }
 }
 
 /// Removes an attribute everywhere in a document.

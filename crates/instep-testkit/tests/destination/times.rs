@@ -161,8 +161,8 @@ fn answer_at(copy: &Copy, date: &str) {
     }
 }
 
-#[test]
-fn o45_a_clock_that_went_back_is_reported_and_its_changes_are_not_taken_for_known() {
+/// Returns a copy in step with a Source whose clock then went back three days, before a resource was changed.
+fn of_a_clock_that_went_back(changed: &str) -> Copy {
     let copy = Copy::of_three();
     copy.source.clock().advance(10 * DAY);
     copy.source.put("a.txt", "by the right clock");
@@ -170,8 +170,14 @@ fn o45_a_clock_that_went_back_is_reported_and_its_changes_are_not_taken_for_know
     in_step(&copy, &copy.sync());
     copy.source.clock().advance(-3 * DAY);
     copy.source.rotate();
-    copy.source.put("b.txt", "by a clock that went back");
+    copy.source.put(changed, "by a clock that went back");
     answer_at(&copy, "Thu, 08 Jan 2026 12:00:00 GMT");
+    copy
+}
+
+#[test]
+fn o45_a_clock_that_went_back_is_reported_and_its_changes_are_not_taken_for_known() {
+    let copy = of_a_clock_that_went_back("b.txt");
     let run = copy.sync();
     assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
     assert_eq!(run.report().coverage, Some(Coverage::Unknown));
@@ -191,15 +197,7 @@ fn o45_a_clock_that_went_back_is_reported_and_its_changes_are_not_taken_for_know
 
 #[test]
 fn o54_an_inventory_from_a_time_that_the_clock_went_back_over_leaves_the_coverage_unknown() {
-    let copy = Copy::of_three();
-    copy.source.clock().advance(10 * DAY);
-    copy.source.put("a.txt", "by the right clock");
-    answer_at(&copy, "Sun, 11 Jan 2026 12:00:00 GMT");
-    in_step(&copy, &copy.sync());
-    copy.source.clock().advance(-3 * DAY);
-    copy.source.rotate();
-    copy.source.put("a.txt", "by a clock that went back");
-    answer_at(&copy, "Thu, 08 Jan 2026 12:00:00 GMT");
+    let copy = of_a_clock_that_went_back("a.txt");
     assert_eq!(copy.sync().exit_code(), 3);
 
     // The clock of the server is right again, that of the Source is not: its inventory seems to be older than the copy.

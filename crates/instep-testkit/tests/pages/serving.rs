@@ -1,16 +1,15 @@
 //! A served folder, and requests to it.
 
 use std::{
-    fs,
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     path::Path,
     process::{Child, Stdio},
 };
 
+pub(crate) use instep_testkit::folder_with_files as folder;
 use instep_testkit::{LONG, instep, wait_for};
 use serde_json::Value;
-use tempfile::TempDir;
 
 /// The `Accept` of a browser.
 pub(crate) const PERSON: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
@@ -118,17 +117,6 @@ impl PageAnswer {
         assert_eq!(body.matches("<h1>").count(), 1, "{path}: {body}");
         body
     }
-}
-
-/// Returns a folder with files.
-pub(crate) fn folder(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    folder
 }
 
 /// Escapes a value for a query.

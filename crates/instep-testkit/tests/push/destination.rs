@@ -2,9 +2,9 @@
 
 use std::{process::Command, time::Duration};
 
-use instep_destination::Outcome;
+use instep_destination::{Outcome, RecordedEvents};
 use instep_testkit::{FakeSource, Fault, Layout, Run, compare, peers};
-use resourcesync::DateTime;
+use resourcesync::{DateTime, Link, Relation, Uri};
 
 use super::support::{Following, Peer, TOPIC, notification, topical, topical_at};
 
@@ -86,6 +86,50 @@ fn w5_a_payload_that_continues_what_is_held_is_applied_once_without_reading_a_li
     assert_equal(&source, &following);
     let updates = following.heard().committed.iter().filter(|line| line.starts_with("~")).count();
     assert_eq!((updates, source.requests_for("a.txt")), (2, 3));
+}
+
+#[test]
+fn o657_what_a_payload_names_is_chosen_by_its_metadata_record() {
+    let Some((hub, url)) = Peer::hub(&["--times", "3"]) else { return };
+    let source = topical(Some(&url), &[]);
+    for (path, record, year) in [("a.txt", "new.json", 2021), ("b.txt", "old.json", 1915)] {
+        source.serve(record, format!("{{\"year\": {year}}}"));
+        let record = Uri::parse(&source.url(record)).unwrap();
+        source
+            .misstate(path, move |entry| entry.links.push(Link::new(Relation::DescribedBy, record.clone())));
+    }
+    let told = |from: DateTime, changes: &[(&str, &str)]| {
+        let until = source.clock().now();
+        let root = format!("<rs:md capability=\"change-notification\" from=\"{from}\" until=\"{until}\"/>");
+        let entry = |(path, record): &(&str, &str)| {
+            let link = format!("<rs:ln rel=\"describedby\" href=\"{}\"/>", source.url(record));
+            let change = format!("<rs:md change=\"updated\" datetime=\"{until}\"/>");
+            format!("<url><loc>{}</loc>{change}{link}</url>", source.url(path))
+        };
+        notification(&source, &root, &changes.iter().map(entry).collect::<String>())
+    };
+    let mut following = Following::of(&source, &[&url]).with_callbacks();
+    following.options.selection.where_metadata = Some("/year > 2000".to_owned());
+    let updates =
+        |heard: &RecordedEvents| heard.committed.iter().filter(|line| line.starts_with('~')).count();
+    let _ = following.during(|| {
+        hub.next("subscribe");
+        source.wait_for("changelist-000001.xml", 2);
+        let before = source.clock().now();
+        source.put("a.txt", "first");
+        publish(&url, &source.url(TOPIC), &told(before, &[("a.txt", "new.json")]));
+        // Now the run that followed the subscription has ended.
+        following.wait_until(|heard| updates(heard) == 1);
+        source.fail_always("changelist.xml", Fault::Status(500));
+        source.fail_always("changelist-000001.xml", Fault::Status(500));
+
+        let before = source.clock().now();
+        source.put("b.txt", "not selected");
+        source.put("a.txt", "second");
+        publish(&url, &source.url(TOPIC), &told(before, &[("b.txt", "old.json"), ("a.txt", "new.json")]));
+        following.wait_until(|heard| updates(heard) == 2);
+    });
+    assert_eq!(source.requests_for("b.txt"), 0, "{:?}", following.heard());
 }
 
 #[test]

@@ -32,6 +32,13 @@ fn o425_on_a_full_disk_nothing_is_said_to_be_damaged() {
 }
 
 #[test]
+fn o752_who_may_not_read_a_copy_is_not_advised_to_make_room() {
+    let source = io::Error::from(io::ErrorKind::PermissionDenied).into();
+    let error = DestinationError::Storage { action: "read", path: "copy/.instep".into(), source };
+    assert!(for_error(&error.into()).unwrap().contains("as the user who keeps the copy"));
+}
+
+#[test]
 fn o159_a_proxy_that_asks_for_a_login_is_told_from_a_site_that_offers_nothing() {
     let (url, reasons) = ("http://a.example/".to_owned(), Vec::new());
     let lacks = Some(Permission::ProxyLogin);

@@ -41,7 +41,7 @@ pub(crate) struct LimitArgs {
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = values::number::<u32>, help_heading = SPEED, hide_short_help = true)]
     retries: u32,
     /// Timeout for connecting, for headers and for stalled transfers
-    #[arg(long, default_value = "30s", value_parser = values::patience, value_name = "DURATION",
+    #[arg(long, default_value = "30s", value_parser = values::timeout, value_name = "DURATION",
         help_heading = SPEED, hide_short_help = true)]
     timeout: Duration,
 }

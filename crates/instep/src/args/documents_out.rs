@@ -1,10 +1,14 @@
 //! The value of `--out`: the place of the documents of a Source, in a folder or in object storage.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::bail;
 use instep_source::ObjectPlace;
 
 use super::values;
+
+/// The folder in the state for documents that are delivered to object storage.
+const DELIVERED_DOCUMENTS: &str = "documents";
 
 /// The place of the documents.
 #[derive(Clone, Debug)]
@@ -33,5 +37,29 @@ impl DocumentsOut {
             Self::Objects(place) => Some(place),
             Self::Folder(_) => None,
         }
+    }
+}
+
+/// Returns the folder that documents are written to, and the place in object storage to which they are delivered from
+/// there, if one is named. `default` is the folder if no place is named.
+///
+/// Errors: an endpoint is named, but no place in object storage.
+pub(super) fn folder_and_delivery(
+    out: Option<DocumentsOut>,
+    endpoint_url: Option<String>,
+    state: &Path,
+    default: PathBuf,
+) -> anyhow::Result<(PathBuf, Option<ObjectPlace>)> {
+    match (out, endpoint_url) {
+        (Some(DocumentsOut::Objects(place)), endpoint_url) => {
+            let place = match endpoint_url {
+                Some(endpoint_url) => place.at(endpoint_url),
+                None => place,
+            };
+            Ok((state.join(DELIVERED_DOCUMENTS), Some(place)))
+        }
+        (_, Some(_)) => bail!("--endpoint-url needs --out s3://BUCKET/PREFIX"),
+        (Some(DocumentsOut::Folder(folder)), None) => Ok((folder, None)),
+        (None, None) => Ok((default, None)),
     }
 }

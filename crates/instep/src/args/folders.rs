@@ -1,6 +1,24 @@
-//! The folders that are used if the operator names none.
+//! The folders that are used if the operator names none, and the refusal of those that do not exist.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use anyhow::bail;
+
+/// Refuses a folder of resources that does not exist, or that is a file. One that is there and cannot be looked at is
+/// reported when it is read, as a fault of the disk.
+///
+/// Errors: there is no such folder.
+pub(crate) fn refuse_missing(folder: &Path) -> anyhow::Result<()> {
+    let is_missing =
+        |error: io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    if fs::metadata(folder).map_or_else(is_missing, |found| !found.is_dir()) {
+        bail!("{} is not a folder. Give the folder whose files are the resources", folder.display());
+    }
+    Ok(())
+}
 
 /// Returns the state folder of a Source, as `publish` and `serve` choose it.
 pub(crate) fn state(dir: &Path, state: Option<PathBuf>) -> PathBuf {

@@ -10,7 +10,10 @@ use instep_source::{Content, ObjectPlace, SetOptions};
 use resourcesync::Uri;
 use serde::Deserialize;
 
-use super::content::{ContentArgs, ContentPlace};
+use super::{
+    content::{ContentArgs, ContentPlace},
+    folders,
+};
 use crate::config::Config;
 
 /// A `[[set]]` table.
@@ -94,11 +97,10 @@ fn set(table: Table, root: &Path, content_args: &ContentArgs, config: &Config) -
             )
         }
         (folder, None) => {
-            let folder = folder.unwrap_or_default();
-            vec![Content::Folder {
-                root: root.join(&folder),
-                prefix: table.prefix.or_else(|| below(&folder)),
-            }]
+            let below_root = folder.unwrap_or_default();
+            let folder = root.join(&below_root);
+            folders::refuse_missing(&folder)?;
+            vec![Content::Folder { root: folder, prefix: table.prefix.or_else(|| below(&below_root)) }]
         }
         (None, Some(from)) => {
             let inventory = table.inventory.as_deref().map(ObjectPlace::parse).transpose()?;

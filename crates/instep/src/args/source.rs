@@ -3,7 +3,7 @@
 mod archive;
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -17,7 +17,7 @@ use resourcesync::{Algorithm, Uri, xml::SpecVersion};
 
 use super::{
     content::{ContentArgs, ContentPlace},
-    documents_out::DocumentsOut,
+    documents_out::{DocumentsOut, folder_and_delivery},
     folders,
     headings::{DOCUMENTS, WHAT_TO_PUBLISH},
     packages::PackageArgs,
@@ -26,9 +26,6 @@ use super::{
     values,
 };
 use crate::{config::Config, pages::STYLESHEET};
-
-/// The folder in the state for documents that are delivered to object storage.
-const DELIVERED_DOCUMENTS: &str = "documents";
 
 /// The content of a Source and the documents made of it.
 #[derive(Debug, Args)]
@@ -137,6 +134,15 @@ fn algorithm(text: &str) -> Result<Algorithm, String> {
     }
 }
 
+/// Returns the limit of the library for a limit as both `publish` and `sync` read it.
+fn most_deletions(limit: MaxDelete) -> MaxDeletions {
+    match limit {
+        MaxDelete::Default => MaxDeletions::Default,
+        MaxDelete::Count(count) => MaxDeletions::Count(count),
+        MaxDelete::Percent(percent) => MaxDeletions::Percent(percent),
+    }
+}
+
 impl SourceArgs {
     /// Returns the folder of the state.
     pub(crate) fn state(&self, folder: &Path) -> PathBuf {
@@ -193,19 +199,10 @@ impl SourceArgs {
         dumps: DumpPolicy,
         config: &Config,
     ) -> anyhow::Result<PublishOptions> {
-        // A folder that is there and cannot be looked at is reported when it is read, as a fault of the disk.
-        let is_missing =
-            |error: io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
-        if fs::metadata(folder).map_or_else(is_missing, |found| !found.is_dir()) {
-            bail!("{} is not a folder. Give the folder whose files are the resources", folder.display());
-        }
+        folders::refuse_missing(folder)?;
         let mut options = PublishOptions::new(folder, base_url);
         options.guard.allow_empty = self.allow_empty;
-        options.guard.most = match self.max_delete.unwrap_or_default() {
-            MaxDelete::Default => MaxDeletions::Default,
-            MaxDelete::Count(count) => MaxDeletions::Count(count),
-            MaxDelete::Percent(percent) => MaxDeletions::Percent(percent),
-        };
+        options.guard.most = most_deletions(self.max_delete.unwrap_or_default());
         let mut content_args = self.content_args;
         content_args.hash.clone_from(&self.hash);
         content_args.guard = options.guard;
@@ -247,17 +244,8 @@ impl SourceArgs {
         if let Some(state) = self.state {
             options.state = state;
         }
-        (options.out, options.deliver_to) = match self.out {
-            // Documents for object storage are written to a folder of the state, and delivered from there.
-            Some(DocumentsOut::Objects(place)) => (options.state.join(DELIVERED_DOCUMENTS), Some(place)),
-            Some(DocumentsOut::Folder(folder)) => (folder, None),
-            None => (documents, None),
-        };
-        options.deliver_to = match (options.deliver_to, self.endpoint_url) {
-            (Some(place), Some(endpoint)) => Some(place.at(endpoint)),
-            (None, Some(_)) => bail!("--endpoint-url needs --out s3://BUCKET/PREFIX"),
-            (place, None) => place,
-        };
+        (options.out, options.deliver_to) =
+            folder_and_delivery(self.out, self.endpoint_url, &options.state, documents)?;
         options.catalogue = self.catalogue;
         options.hash = self.hash;
         options.described_by = self.describedby;

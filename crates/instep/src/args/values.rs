@@ -19,7 +19,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads a timeout. Refuses 0, with which everything that waits would fail.
-pub(crate) fn patience(text: &str) -> Result<Duration, String> {
+pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         Duration::ZERO => Err(format!("{text:?} leaves no time for an answer; write 30s")),
         time => Ok(time),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
-use instep_source::{DumpPolicy, ObjectPlace, PublishOptions};
+use instep_source::{DumpPolicy, ObjectPlace, PublishOptions, PublishReport};
 use serde_json::json;
 
 use crate::{
@@ -79,18 +79,8 @@ Examples:
 impl PublishCommand {
     /// Runs the command.
     pub(crate) fn run(mut self, config: &Config, output: &Output) -> anyhow::Result<Exit> {
-        if self.versions {
-            bail!(
-                "Prior versions need a server, because plain files cannot answer requests by datetime; use \
-                 instep serve --versions"
-            );
-        }
+        self.refuse_what_files_cannot_do()?;
         let base_url = moved_to(&self.rebase, self.base_url)?.unwrap_or_default();
-        if self.activities.is_some() && self.source.is_delivered() {
-            bail!(
-                "--activities writes into a folder, not into object storage; leave out one of --activities and --out s3://"
-            );
-        }
         let scratch = self.dry_run.then(tempfile::tempdir).transpose()?;
         if let Some(scratch) = &scratch {
             self.source.show_in(scratch.path());
@@ -116,15 +106,32 @@ impl PublishCommand {
             (Some(server), _) => show_setup(server, &options, output),
             (None, true) => preview("publish", &options, output),
             (None, false) => {
-                match publish_once_and("publish", &options, self.wait, output, &|_| match &self.activities {
+                let update_activities = |_: &PublishReport| match &self.activities {
                     Some(kind) => activities::write(&options.out, &base_url, kind).map(drop),
                     None => withdraw_activities(&options, output),
-                })? {
+                };
+                match publish_once_and("publish", &options, self.wait, output, &update_activities)? {
                     Exit::Done if has_faults => Ok(Exit::Problems),
                     exit => Ok(exit),
                 }
             }
         }
+    }
+
+    /// Refuses options that a publication as plain files, or one in object storage, cannot have.
+    fn refuse_what_files_cannot_do(&self) -> anyhow::Result<()> {
+        if self.versions {
+            bail!(
+                "Prior versions need a server, because plain files cannot answer requests by datetime; use \
+                 instep serve --versions"
+            );
+        }
+        if self.activities.is_some() && self.source.is_delivered() {
+            bail!(
+                "--activities writes into a folder, not into object storage; leave out one of --activities and --out s3://"
+            );
+        }
+        Ok(())
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
     },
     config::Config,
     exit::Exit,
-    fleet::{FleetDisplay, configured},
+    fleet::{FleetDisplay, configured, opened},
     pages::{FleetListener, FleetServer, OperatorAccess},
     runtime::{self, Hangups, Reload},
     service,
@@ -152,7 +152,9 @@ impl RunCommand {
         let signals = runtime::Signals::listen(&runtime, shutdown.clone(), *output, ending);
         let hangups = Hangups::listen(&runtime);
         let again = |is_forced| reload(is_forced)?.map(|(run, config)| run.setup(&config)).transpose();
-        runtime.block_on(service::watched(keep(setup, &hangups, &again, shutdown, output)))?;
+        let ended = runtime.block_on(service::watched(keep(setup, &hangups, &again, shutdown, output)));
+        runtime::end(runtime);
+        ended?;
         Ok(signals.exit())
     }
 
@@ -208,7 +210,10 @@ async fn keep(
         Some(address) => Some(FleetListener::bind(address, &setup.access).await?),
         None => None,
     };
-    let fleet = Fleet::open(setup.options, &setup.sources, Arc::clone(&display) as Arc<dyn FleetMonitor>)?;
+    let monitor = Arc::clone(&display) as Arc<dyn FleetMonitor>;
+    let Some(fleet) = opened((setup.options, setup.sources), monitor, &shutdown).await? else {
+        return Ok(());
+    };
     let number = fleet.sources().len() as u64;
     let server =
         listener.map(|listener| FleetServer::new(listener, &dir, setup.access, (fleet.clone(), display)));
@@ -227,8 +232,11 @@ async fn keep(
         tokio::select! {
             ended = &mut running => return ended,
             next = runtime::reloaded(hangups, reload, false, output) => {
-                apply(&fleet, next, &pages, hangups, output).await;
-                service::ready();
+                // The fleet goes on meanwhile, because its record may have to be waited for.
+                tokio::select! {
+                    ended = &mut running => return ended,
+                    () = apply(&fleet, next, &pages, hangups, output) => service::ready(),
+                }
             }
         }
     }

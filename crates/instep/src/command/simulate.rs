@@ -133,21 +133,7 @@ impl SimulateCommand {
             .await
             .map_err(|source| instep_source::Error::Listen { address: self.listen.clone(), source })?;
         let address = listener.local_addr()?;
-        std::fs::create_dir_all(state.join("empty"))?;
-        let generated = Generated::new(
-            state.join("empty").canonicalize()?,
-            self.seed,
-            self.resources.unwrap_or(match self.profile {
-                None => 1_000,
-                Some(SimulationProfile::Arxiv) => 2_400_000,
-                Some(SimulationProfile::DbpediaLive) => 3_770_000,
-            }),
-            self.size.unwrap_or(match self.profile {
-                Some(SimulationProfile::DbpediaLive) => (200, 2_000),
-                _ => (1 << 10, 4 << 10),
-            }),
-        );
-        let generated = Arc::new(generated.after(self.past_changes));
+        let generated = Arc::new(self.generated(state)?);
         let options = self.serve_options(state, (&generated, faults), &format!("http://{address}/"));
         let limits = options.limits.clone();
         let events = Arc::clone(monitor) as Arc<dyn instep_source::PublishMonitor>;
@@ -177,6 +163,23 @@ impl SimulateCommand {
         changing.abort();
         source.end().await;
         Ok(shutdown.is_cancelled())
+    }
+
+    /// Returns the resources, whose number and sizes are those of the profile unless options name others.
+    fn generated(&self, state: &std::path::Path) -> anyhow::Result<Generated> {
+        let resources = self.resources.unwrap_or(match self.profile {
+            None => 1_000,
+            Some(SimulationProfile::Arxiv) => 2_400_000,
+            Some(SimulationProfile::DbpediaLive) => 3_770_000,
+        });
+        let sizes = self.size.unwrap_or(match self.profile {
+            Some(SimulationProfile::DbpediaLive) => (200, 2_000),
+            _ => (1 << 10, 4 << 10),
+        });
+        let folder = state.join("empty");
+        std::fs::create_dir_all(&folder)?;
+        let generated = Generated::new(folder.canonicalize()?, self.seed, resources, sizes);
+        Ok(generated.after(self.past_changes))
     }
 
     fn serve_options(

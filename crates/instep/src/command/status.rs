@@ -59,10 +59,12 @@ impl StatusCommand {
         // SIGHUP must not end the server (finding D2). It has no further effect: there is no configuration to read
         // again.
         let _hangups = runtime::Hangups::listen(&runtime);
-        runtime.block_on(async {
+        let served = runtime.block_on(async {
             let server = CopyServer::listen(address, &self.dir, None, output).await?;
             server.run(shutdown.cancelled()).await
-        })?;
+        });
+        runtime::end(runtime);
+        served?;
         Ok(signals.exit())
     }
 }

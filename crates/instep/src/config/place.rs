@@ -9,7 +9,7 @@ const LETTERS_A_SLIP: usize = 3;
 const SHORTEST_PART: usize = 4;
 
 /// Returns the line of a byte, counted from 1.
-pub(super) fn line(text: &str, at: usize) -> usize {
+pub(crate) fn line(text: &str, at: usize) -> usize {
     text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 

@@ -2,12 +2,13 @@
 
 use std::{
     fs::{self, File},
-    io::ErrorKind,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, bail};
 use instep_destination::HeldResource;
+use instep_store::sync_file_system;
 use rustix::{
     fs::{FlockOperation, Timespec, Timestamps, UTIME_OMIT, flock},
     io::Errno,
@@ -101,15 +102,27 @@ impl UnfinishedFolder {
         Ok(copied)
     }
 
-    /// Gives the folder its name.
+    /// Makes everything in the folder durable, and gives the folder its name.
     ///
-    /// Errors: it cannot be renamed.
+    /// Errors: the disk fails, or the folder cannot be renamed.
     pub(super) fn finish(self) -> anyhow::Result<()> {
         let mark = self.path.join(Self::MARK);
         fs::remove_file(&mark).with_context(|| format!("Cannot remove {}", mark.display()))?;
-        fs::rename(&self.path, &self.folder)
-            .with_context(|| format!("Cannot write {}", self.folder.display()))
+        let failed = || format!("Cannot write {}", self.folder.display());
+        // Each file is synced as it is added, but its name and those of the folders are not: whoever removes the copy after
+        // the export must find all of it after a power failure.
+        File::open(&self.path).and_then(sync_file_system).with_context(failed)?;
+        fs::rename(&self.path, &self.folder).with_context(failed)?;
+        sync_folder_of(&self.folder).with_context(failed)
     }
+}
+
+/// Makes the name of a file or folder durable.
+///
+/// Errors: the disk fails.
+pub(super) fn sync_folder_of(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
 }
 
 /// A copy as a folder: each resource under its path, with the Source's modification time.

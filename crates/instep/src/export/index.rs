@@ -1,8 +1,9 @@
 //! The index of the packs of a copy in object storage (CDXJ), with which tools for web archives find resources in them.
 
 use std::{
-    fs,
+    fs::{self, Permissions},
     io::{BufWriter, Write as _},
+    os::unix::fs::PermissionsExt as _,
     path::Path,
 };
 
@@ -10,7 +11,8 @@ use anyhow::{Context, bail};
 use instep_destination::{Contents, ObjectLayout};
 use instep_warc::CdxjLine;
 use rusqlite::Connection;
-use tempfile::NamedTempFile;
+
+use super::folder::sync_folder_of;
 
 /// An index while its lines are gathered. They are kept in a temporary database, because they do not come in the order
 /// of the index.
@@ -50,7 +52,11 @@ impl IndexWriter {
     pub(crate) fn finish(self, file: &Path) -> anyhow::Result<u64> {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let failed = || format!("Cannot write {}", file.display());
-        let mut out = BufWriter::new(NamedTempFile::new_in(folder).with_context(failed)?);
+        // Other programs read the index: a temporary file is for its owner only.
+        let mode = Permissions::from_mode(0o666);
+        let unfinished =
+            tempfile::Builder::new().permissions(mode).tempfile_in(folder).with_context(failed)?;
+        let mut out = BufWriter::new(unfinished);
         let mut statement = self.lines.prepare("SELECT text FROM line ORDER BY text")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
@@ -60,6 +66,24 @@ impl IndexWriter {
         let unfinished = out.into_inner().map_err(|error| error.into_error()).with_context(failed)?;
         unfinished.as_file().sync_all().with_context(failed)?;
         unfinished.persist_noclobber(file).with_context(failed)?;
+        sync_folder_of(file).with_context(failed)?;
         Ok(fs::metadata(file).with_context(failed)?.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o678_an_index_has_the_permissions_of_any_other_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let [index, other] = ["index.cdxj", "other"].map(|name| folder.path().join(name));
+        let lines = Connection::open("").unwrap();
+        lines.execute_batch("CREATE TABLE line (text TEXT NOT NULL); BEGIN").unwrap();
+        assert_eq!(IndexWriter { lines }.finish(&index).unwrap(), 0);
+        fs::write(&other, "").unwrap();
+        let mode = |file: &Path| fs::metadata(file).unwrap().permissions().mode();
+        assert_eq!(mode(&index), mode(&other));
     }
 }

@@ -8,7 +8,10 @@ use instep_fleet::{Cadence, SourceDefinition, SourceName};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::{args::values, config::Config};
+use crate::{
+    args::values,
+    config::{Config, line},
+};
 
 /// The part of the file that is read here; other tables are ignored.
 #[derive(Debug, Deserialize)]
@@ -74,10 +77,6 @@ pub(crate) fn configured(config: &Config) -> Result<Vec<SourceDefinition>> {
     }
     let (path, text) = (config.path(), config.text());
     read(text).map_err(|(at, what)| anyhow!("{} line {}: {what}", path.display(), line(text, at)))
-}
-
-fn line(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
 /// The byte at which a fault begins, and its description.

@@ -22,8 +22,15 @@
           h1 { font-size: 1.6rem; margin: 0 0 .3rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
           p, th { color: var(--soft); } a { color: var(--accent); }
           table { border-collapse: collapse; width: 100%; }
-          th, td { border-bottom: 1px solid var(--line); font-weight: 400; overflow-wrap: anywhere; padding: .4rem 1rem .4rem 0; text-align: left; vertical-align: top; }
+          th, td { border-bottom: 1px solid var(--line); font-weight: 400; padding: .4rem 1rem .4rem 0; text-align: left; vertical-align: top; white-space: nowrap; }
+          .wide, th[scope=row] { overflow-wrap: anywhere; white-space: normal; } .wide { width: 100%; } th[scope=row] { min-width: 7rem; }
           .figure { text-align: right; } :focus-visible { outline: 3px solid var(--accent); }
+          @media (max-width: 40rem) {
+            .entries thead { clip-path: inset(50%); position: absolute; }
+            .entries tr { border-bottom: 1px solid var(--line); display: flex; flex-wrap: wrap; gap: 0 1rem; padding: .4rem 0; }
+            .entries td { border: 0; padding: 0; white-space: normal; } .entries td:empty { display: none; }
+            .entries .figure::after { content: " bytes"; }
+          }
         </style>
       </head>
       <body>
@@ -32,28 +39,36 @@
           <p>A document of ResourceSync (ANSI/NISO Z39.99-2017), for programs that keep copies in step. This page shows its content.</p>
           <table>
             <xsl:for-each select="rs:md/@*[name() != 'capability']">
-              <tr><th scope="row"><xsl:value-of select="name()"/></th><td><xsl:value-of select="."/></td></tr>
+              <tr><th scope="row"><xsl:value-of select="name()"/></th><td class="wide"><xsl:value-of select="."/></td></tr>
             </xsl:for-each>
             <xsl:for-each select="rs:ln">
               <tr>
                 <th scope="row"><xsl:value-of select="@rel"/></th>
-                <td><xsl:call-template name="link"><xsl:with-param name="to" select="@href"/></xsl:call-template></td>
+                <td class="wide"><xsl:call-template name="link"><xsl:with-param name="to" select="@href"/></xsl:call-template></td>
               </tr>
             </xsl:for-each>
           </table>
-          <h2><xsl:value-of select="count(s:url | s:sitemap)"/> entries</h2>
-          <table>
+          <h2>
+            <xsl:value-of select="count(s:url | s:sitemap)"/>
+            <xsl:choose>
+              <xsl:when test="count(s:url | s:sitemap) = 1"> entry</xsl:when>
+              <xsl:otherwise> entries</xsl:otherwise>
+            </xsl:choose>
+          </h2>
+          <table class="entries">
             <thead><tr><th scope="col">Address</th><th scope="col">About it</th><th scope="col" class="figure">Bytes</th><th scope="col">Time</th></tr></thead>
             <tbody>
               <xsl:for-each select="s:url | s:sitemap">
                 <tr>
-                  <td><xsl:call-template name="link"><xsl:with-param name="to" select="s:loc"/></xsl:call-template></td>
+                  <td class="wide"><xsl:call-template name="link"><xsl:with-param name="to" select="s:loc"/></xsl:call-template></td>
                   <td><xsl:value-of select="rs:md/@capability"/><xsl:value-of select="rs:md/@change"/></td>
                   <td class="figure"><xsl:value-of select="rs:md/@length"/></td>
                   <td>
                     <xsl:choose>
                       <xsl:when test="rs:md/@datetime"><xsl:value-of select="rs:md/@datetime"/></xsl:when>
-                      <xsl:otherwise><xsl:value-of select="s:lastmod"/></xsl:otherwise>
+                      <xsl:when test="s:lastmod"><xsl:value-of select="s:lastmod"/></xsl:when>
+                      <xsl:when test="rs:md/@from">from <xsl:value-of select="rs:md/@from"/></xsl:when>
+                      <xsl:when test="rs:md/@at">at <xsl:value-of select="rs:md/@at"/></xsl:when>
                     </xsl:choose>
                   </td>
                 </tr>

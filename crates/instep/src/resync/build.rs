@@ -2,7 +2,7 @@
 
 mod files;
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{ArgGroup, Parser};
@@ -128,7 +128,7 @@ impl ResyncBuild {
         }
         let bytes = writer.finish()?;
         let Some(file) = &self.outfile else { return Ok(Some(String::from_utf8(bytes)?)) };
-        fs::write(file, bytes).with_context(|| format!("{} cannot be written", file.display()))?;
+        files::replace(file, &bytes).with_context(|| format!("{} cannot be written", file.display()))?;
         Ok(None)
     }
 

@@ -24,7 +24,7 @@ use rustix::{
 
 use super::output::typed;
 use fields::fields;
-use grace::CommandPatience;
+use grace::ReceiverWait;
 pub(crate) use webhook::Webhook;
 
 /// The receiver of a JSON line per change.
@@ -105,10 +105,10 @@ fn append(path: &Path, lines: &[u8], shutdown: &Shutdown) -> io::Result<()> {
 /// lines, and lose them when it is closed.
 fn write_to_pipe(path: &Path, mut lines: &[u8], shutdown: &Shutdown) -> io::Result<()> {
     let unread = || io::Error::other("nobody read the pipe before the run was to end");
-    let mut patience = CommandPatience::new(shutdown);
+    let mut receiver_wait = ReceiverWait::new(shutdown);
     let mut pipe = loop {
         match open(path, OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()) {
-            Err(Errno::NXIO) if patience.wait() => {}
+            Err(Errno::NXIO) if receiver_wait.wait() => {}
             Err(Errno::NXIO) => return Err(unread()),
             opened => break File::from(opened?),
         }
@@ -117,11 +117,11 @@ fn write_to_pipe(path: &Path, mut lines: &[u8], shutdown: &Shutdown) -> io::Resu
         match pipe.write(lines) {
             Ok(written) => {
                 lines = &lines[written..];
-                patience.renew();
+                receiver_wait.renew();
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-            Err(_) if patience.wait() => {}
+            Err(_) if receiver_wait.wait() => {}
             Err(_) => return Err(unread()),
         }
     }
@@ -171,9 +171,9 @@ fn hand_to(command: &str, lines: String, shutdown: &Shutdown) -> io::Result<()> 
         return Err(io::Error::other(format!("{command:?} was still at work when the run was to end")));
     };
     // A program that the command has started may have its input, and read it later or never.
-    let mut patience = CommandPatience::new(shutdown);
+    let mut receiver_wait = ReceiverWait::new(shutdown);
     while writing.as_ref().is_some_and(|writing| !writing.is_finished()) {
-        if !patience.wait() {
+        if !receiver_wait.wait() {
             return Err(io::Error::other(format!(
                 "the input of {command:?} was not read when the run was to end"
             )));
@@ -189,12 +189,12 @@ fn hand_to(command: &str, lines: String, shutdown: &Shutdown) -> io::Result<()> 
 
 /// Waits for a command. Returns `None` if the run was asked to end and the command has not ended in its time.
 fn wait(child: &mut Child, shutdown: &Shutdown) -> io::Result<Option<ExitStatus>> {
-    let mut patience = CommandPatience::new(shutdown);
+    let mut receiver_wait = ReceiverWait::new(shutdown);
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        if !patience.wait() {
+        if !receiver_wait.wait() {
             return Ok(None);
         }
     }
@@ -216,6 +216,7 @@ mod tests {
         let lines = "a line\n".repeat(20_000);
         thread::scope(|scope| {
             let writing = scope.spawn(|| append(&pipe, lines.as_bytes(), &Shutdown::new()));
+            // Time in which lines that nobody reads would be lost. Correct code passes after any time.
             thread::sleep(Duration::from_millis(100));
             assert!(!writing.is_finished(), "nobody has the lines");
             assert_eq!(fs::read_to_string(&pipe).unwrap(), lines);

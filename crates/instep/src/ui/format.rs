@@ -92,8 +92,8 @@ pub(crate) fn capability_name(capability: &Capability) -> String {
 pub(crate) fn entry_noun(capability: &Capability) -> &'static str {
     match capability {
         Capability::ResourceDump | Capability::ChangeDump => "package",
-        Capability::ChangeList => "change",
-        Capability::ResourceList => "resource",
+        Capability::ChangeList | Capability::ChangeDumpManifest => "change",
+        Capability::ResourceList | Capability::ResourceDumpManifest => "resource",
         _ => "document",
     }
 }

@@ -171,12 +171,18 @@ pub(crate) fn translated(arguments: &[String]) {
     write_log_line(&format!("Running: instep {}", words.join(" ")));
 }
 
-/// Prints a document, if there is one to print.
-pub(crate) fn document(xml: Option<&str>) -> Exit {
-    if let Some(xml) = xml {
-        write_line(xml.trim_end());
+/// Prints a document, if there is one to print, or the reason why there is none.
+pub(crate) fn document(built: &anyhow::Result<Option<String>>) -> Exit {
+    let output = Output::new(&Global::as_written(&[]));
+    match built {
+        Ok(document) => {
+            if let Some(xml) = document {
+                write_line(xml.trim_end());
+            }
+            output.checked(Exit::Done)
+        }
+        Err(error) => output.failed(error),
     }
-    Exit::Done
 }
 
 /// Joins an error and its causes. A cause with which the text before already ends is left out.

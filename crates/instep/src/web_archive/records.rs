@@ -80,9 +80,6 @@ impl States {
         let uri = &visit.uri;
         let mut block = CheckedBlock::new(head, block);
         let http = HttpHead::read(&mut block)?;
-        let media_type = http.get("Content-Type").map(str::to_owned);
-        let lastmod = http.get("Last-Modified").and_then(w3c);
-        let digest = head.get("WARC-Payload-Digest");
         match (http.status, &head.kind) {
             (Some(404 | 410), _) => {
                 self.note(&visit, None)?;
@@ -92,37 +89,11 @@ impl States {
             (Some(200), WarcKind::Response) if head.get("WARC-Truncated").is_some() => {
                 Ok(Some(format!("{uri} is truncated")))
             }
-            (Some(200), WarcKind::Response) => {
-                let Some(mut plain) = payload(&http, &mut block) else {
-                    return Ok(Some(format!("{uri} is in a coding that is not known here")));
-                };
-                // Only the digest of a plain payload can be compared: archives do not agree on whether that of a coded
-                // payload is computed with the coding.
-                let is_plain =
-                    ["Transfer-Encoding", "Content-Encoding"].iter().all(|name| http.get(name).is_none());
-                let kept = self.keep(&mut plain, digest, is_plain);
-                drop(plain);
-                if let Some(what) = block.finish()? {
-                    return Ok(Some(format!("{uri}: {what}")));
-                }
-                // The length of a coded body is not compared, because writers that unpack the body do not correct it.
-                let stated =
-                    http.get("Content-Length").filter(|_| is_plain).and_then(|length| length.parse().ok());
-                if let (Ok((_, length)), Some(stated)) = (&kept, stated)
-                    && *length < stated
-                {
-                    return Ok(Some(format!("{uri} is incomplete: it has {length} of {stated} bytes")));
-                }
-                self.put_kept(&visit, kept, |body, length| UnpackedState {
-                    body,
-                    length,
-                    media_type,
-                    lastmod,
-                })
-            }
+            (Some(200), WarcKind::Response) => self.take_payload(head, &http, block, &visit),
             (status, WarcKind::Revisit) => {
                 // A revisit without a digest says only that the known state was found again.
-                if let Some(digest) = digest.map(digest_key) {
+                if let Some(digest) = head.get("WARC-Payload-Digest").map(digest_key) {
+                    let (media_type, lastmod) = stated(&http);
                     let is_unmodified = status == Some(304);
                     let revisit = Revisit { visit, digest, media_type, lastmod, is_unmodified };
                     self.take_revisit(revisit, place)?;
@@ -131,6 +102,37 @@ impl States {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Takes the payload of a complete answer.
+    fn take_payload(
+        &mut self,
+        head: &WarcHead<'_>,
+        http: &HttpHead,
+        mut block: CheckedBlock<'_>,
+        visit: &Visit,
+    ) -> io::Result<Option<String>> {
+        let uri = &visit.uri;
+        let Some(mut plain) = payload(http, &mut block) else {
+            return Ok(Some(format!("{uri} is in a coding that is not known here")));
+        };
+        // Only the digest of a plain payload can be compared: archives do not agree on whether that of a coded payload is
+        // computed with the coding.
+        let is_plain = ["Transfer-Encoding", "Content-Encoding"].iter().all(|name| http.get(name).is_none());
+        let kept = self.keep(&mut plain, head.get("WARC-Payload-Digest"), is_plain);
+        drop(plain);
+        if let Some(what) = block.finish()? {
+            return Ok(Some(format!("{uri}: {what}")));
+        }
+        // The length of a coded body is not compared, because writers that unpack the body do not correct it.
+        let whole = http.get("Content-Length").filter(|_| is_plain).and_then(|length| length.parse().ok());
+        if let (Ok((_, length)), Some(whole)) = (&kept, whole)
+            && *length < whole
+        {
+            return Ok(Some(format!("{uri} is incomplete: it has {length} of {whole} bytes")));
+        }
+        let (media_type, lastmod) = stated(http);
+        self.put_kept(visit, kept, |body, length| UnpackedState { body, length, media_type, lastmod })
     }
 
     /// Puts a state whose body was kept. Returns what is wrong with the body.
@@ -178,6 +180,11 @@ fn uri_of(target: &str) -> Result<String, String> {
         Err(_) => utf8_percent_encode(target, NO_URI).to_string(),
     };
     if Uri::parse(&encoded).is_ok() { Ok(encoded) } else { Err(target.to_owned()) }
+}
+
+/// Returns the media type and the time of modification that an answer states.
+fn stated(http: &HttpHead) -> (Option<String>, Option<String>) {
+    (http.get("Content-Type").map(str::to_owned), http.get("Last-Modified").and_then(w3c))
 }
 
 /// Returns a date of HTTP in the form of documents (W3C); `None` if it cannot be read.

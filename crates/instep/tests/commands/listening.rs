@@ -3,8 +3,9 @@
 use std::{
     fs,
     net::{TcpListener, TcpStream},
-    time::{Duration, Instant},
 };
+
+use instep_testkit::wait_until;
 
 use crate::support::{BASE, Running, ServedSource, folder, get, run, shell};
 
@@ -48,11 +49,9 @@ fn o427_idle_connections_leave_descriptors_for_requests_and_publications() {
     let idle: Vec<_> = (0..200).map(|_| TcpStream::connect(address).unwrap()).collect();
     assert!(get(address, "/a.txt").starts_with("HTTP/1.1 200"), "a request is answered");
     fs::write(folder.path().join("data/b.txt"), "two").unwrap();
-    let until = Instant::now() + Duration::from_secs(20);
-    while !get(address, "/resourcesync/changelist-000001.xml").contains("/b.txt") {
-        assert!(Instant::now() < until, "a change is published");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    wait_until("a change is published", || {
+        get(address, "/resourcesync/changelist-000001.xml").contains("/b.txt")
+    });
     drop(idle);
 }
 

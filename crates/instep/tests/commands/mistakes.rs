@@ -83,6 +83,15 @@ fn o321_the_name_of_a_set_that_cannot_be_used_is_shown_with_its_line() {
 }
 
 #[test]
+fn o691_the_folder_of_a_set_that_is_missing_or_a_file_is_shown_with_its_line() {
+    const PUBLISH: [&str; 4] = ["publish", "data", "--base-url", "http://x.example/"];
+    for content in ["papers", "a.txt"] {
+        let said = said(&format!("\n[[set]]\nname = 'a'\ncontent = '{content}'\n"), &PUBLISH);
+        assert!(said.contains(&format!("line 2: [[set]]: data/{content} is not a folder")), "{said}");
+    }
+}
+
+#[test]
 fn o331_a_key_outside_of_any_table_and_a_huge_number_are_one_line_with_what_to_write() {
     const SYNC: [&str; 3] = ["sync", "http://127.0.0.1:1/", "copy"];
     for (text, part) in [

@@ -31,6 +31,17 @@ fn o210_a_result_that_cannot_be_written_ends_with_8() {
 }
 
 #[test]
+fn o681_a_document_of_resync_build_that_cannot_be_written_ends_with_8() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let arguments = ["resync-build", "--write-resourcelist", "http://example.com/", "data"];
+    let output = instep(folder.path(), &arguments).stdout(full).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(8), "{said}");
+    assert!(said.contains("Cannot write to standard output: No space left"), "{said}");
+}
+
+#[test]
 fn o211_a_command_whose_reader_goes_away_ends_with_141() {
     let folder = folder(&[("data/a.txt", "a")]);
     let source = ServedSource::start(folder.path());

@@ -1,5 +1,7 @@
 //! Signals to servers and to runs that follow a Source.
 
+#[cfg(feature = "postgres")]
+use std::net::TcpListener;
 use std::{
     fs,
     io::{BufRead as _, BufReader},
@@ -129,4 +131,17 @@ fn a_server_that_stands_by_takes_the_place_of_one_that_is_killed() {
     fs::write(folder.path().join("data/b.txt"), "b").unwrap();
     let change = second.wait_for(|line| line["change"] == "created");
     assert_eq!(change["uri"], format!("{BASE}b.txt"));
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn o712_a_fleet_whose_database_does_not_answer_at_the_start_ends_at_a_signal() {
+    // It takes connections and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let state = format!("postgres://me@{}/copies", silent.local_addr().unwrap());
+    let folder = folder(&[]);
+    let mut fleet = Running::start(instep(folder.path(), &["run", "--state", &state]));
+    let _connection = silent.accept().unwrap();
+    fleet.signal(Signal::TERM);
+    assert_eq!(fleet.child.wait().unwrap().code(), Some(143));
 }

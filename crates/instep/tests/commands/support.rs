@@ -2,30 +2,18 @@
 //! test.
 
 use std::{
-    fs,
     io::{BufRead as _, BufReader, Lines, Read as _, Write as _},
     net::TcpStream,
     path::Path,
     process::{Child, ChildStdout, Command, Output, Stdio},
 };
 
+pub(crate) use instep_testkit::folder_with_files as folder;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use tempfile::TempDir;
 
 pub(crate) const BASE: &str = "http://source.example/data/";
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_instep");
-
-/// Makes a temporary folder with files.
-pub(crate) fn folder(files: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    folder
-}
 
 /// Returns the command that runs the program in a folder, without the environment of the tests.
 pub(crate) fn instep(folder: &Path, arguments: &[&str]) -> Command {

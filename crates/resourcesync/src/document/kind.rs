@@ -110,11 +110,10 @@ impl DocumentKind for Any {
 /// A root without `rs:md` is a plain Sitemap and is read as a Resource List (DIA-7), or a notification, whose drafts
 /// have none (N8-5). A notification may also call itself a Change List, as the reference publisher's do.
 fn accepts(header: &Header, form: Form, wanted: &Capability) -> bool {
-    let notification = matches!(wanted, Capability::ChangeNotification | Capability::FrameworkNotification);
     header.form == form
         && match header.capability() {
             Some(Capability::ChangeList) if *wanted == Capability::ChangeNotification => true,
             Some(found) => found == wanted,
-            None => notification || (*wanted == Capability::ResourceList && header.metadata.is_none()),
+            None => wanted.is_channel() || (*wanted == Capability::ResourceList && header.metadata.is_none()),
         }
 }

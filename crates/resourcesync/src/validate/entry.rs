@@ -11,7 +11,7 @@ use crate::{
     dialect::Dialect,
     document::{Entry, Form, Metadata},
     finding::{Position, Severity},
-    tables::{DocumentRules, has_channel_scheme, is_channel},
+    tables::{DocumentRules, has_channel_scheme},
     value::{Capability, Change, DateTime, MediaType},
     xml::SpecVersion,
 };
@@ -249,11 +249,11 @@ impl<'h> EntryCheck<'h> {
         if listed && !self.capabilities.insert(capability.clone()) {
             let found = format!("capability=\"{capability}\" again");
             out.add("CAP-8", at, found.clone(), "each capability once");
-            for rule in ["CN-2", "N8-1"].into_iter().filter(|_| is_channel(capability)) {
+            for rule in ["CN-2", "N8-1"].into_iter().filter(|_| capability.is_channel()) {
                 out.also(rule, at, found.clone(), "one channel of each kind");
             }
         }
-        if listed && is_channel(capability) && !has_channel_scheme(loc) {
+        if listed && capability.is_channel() && !has_channel_scheme(loc) {
             out.add("CN-3", at, format!("a channel at {loc}"), "an http, https, ws or wss URI");
             out.also("N8-2", at, format!("a channel at {loc}"), "a ws or wss URI");
         }

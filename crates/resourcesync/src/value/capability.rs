@@ -68,6 +68,11 @@ impl Capability {
             .unwrap_or_else(|| Self::Other(text.into()))
     }
 
+    /// Returns `true` for a channel: its URI is an endpoint and not that of a document (CN-3).
+    pub fn is_channel(&self) -> bool {
+        matches!(self, Self::ChangeNotification | Self::FrameworkNotification)
+    }
+
     /// Returns the attribute's value.
     pub fn as_str(&self) -> &str {
         match self {

@@ -11,7 +11,7 @@ use crate::{
     document::{Attribute, Entry, Form, Header, Link, Metadata},
     error::WriteError,
     tables::{
-        DocumentRules, Presence, can_change, duplicate_differs, has_channel_scheme, header_rules, is_channel,
+        DocumentRules, Presence, can_change, duplicate_differs, has_channel_scheme, header_rules,
         meant_capability, untimed_archive,
     },
     value::{Capability, Change, DateTime, DigestValue, Digests, PackagePath, Relation, Uri, lacks_host},
@@ -158,7 +158,7 @@ impl Obligations {
                 require(false, "CAP-7", || format!("No capability: {loc}"))
             }
             (Capability::CapabilityList, Form::List, Some(capability)) => {
-                let reachable = !is_channel(capability) || has_channel_scheme(loc);
+                let reachable = !capability.is_channel() || has_channel_scheme(loc);
                 require(reachable, "CN-3", || format!("A channel needs an http or ws URI: {loc}"))?;
                 let fresh = !self.capabilities.contains(capability);
                 require(fresh, "CAP-8", || format!("{capability} is offered twice: {loc}"))
@@ -170,7 +170,7 @@ impl Obligations {
                 require(false, "FN-1", || format!("No capability: {loc}"))
             }
             (Capability::FrameworkNotification, _, Some(capability)) => {
-                let channel = is_channel(capability);
+                let channel = capability.is_channel();
                 require(!channel, "FN-6", || format!("A notification about a channel: {loc}"))?;
                 let possible = md.change.as_ref().is_none_or(|change| can_change(capability, change));
                 require(possible, "FN-2", || format!("A {capability} cannot have this change: {loc}"))

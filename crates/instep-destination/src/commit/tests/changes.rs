@@ -117,17 +117,17 @@ fn what_a_listener_did_not_take_comes_again_in_the_next_run() {
     listener.fails.store(true, Ordering::SeqCst);
     let mut copy = open(&store, &state, None, &listener);
     copy.add("http://h/a", b"a");
-    assert!(copy.flush().untold.is_some());
+    assert!(copy.flush().undelivered.is_some());
     copy.add("http://h/b", b"b");
-    assert!(copy.flush().untold.is_none(), "it is left alone for the rest of the run");
+    assert!(copy.flush().undelivered.is_none(), "it is left alone for the rest of the run");
     drop(copy);
     assert_eq!(listener.received.lock().unwrap().len(), 1);
     listener.fails.store(false, Ordering::SeqCst);
     let mut copy = open(&store, &state, None, &listener);
-    assert!(copy.committer.finish().unwrap().untold.is_none());
+    assert!(copy.committer.finish().unwrap().undelivered.is_none());
     let received: Vec<_> =
         listener.received.lock().unwrap().iter().map(|change| change.uri.clone()).collect();
     assert_eq!(received, ["http://h/a", "http://h/a", "http://h/b"]);
-    assert!(copy.committer.finish().unwrap().untold.is_none());
+    assert!(copy.committer.finish().unwrap().undelivered.is_none());
     assert_eq!(listener.received.lock().unwrap().len(), 3, "what was taken does not come again");
 }

@@ -222,7 +222,7 @@ proptest! {
     }
 
     /// Two changes of different times lead to the same plan in either order, unless the later one asks for nothing:
-    /// then then nothing in the plan has its time, which is why documents are folded before the decisions.
+    /// then nothing in the plan has its time, which is why documents are folded before the decisions.
     #[test]
     fn the_order_of_reading_does_not_matter_between_changes_that_act(
         mut older in desired(),

@@ -1,6 +1,8 @@
 //! The parts of an inventory: the members of an index.
 
-use futures_util::{StreamExt as _, stream};
+use std::pin::pin;
+
+use futures_util::{Stream, StreamExt as _, stream};
 use instep_net::Origin;
 use resourcesync::{DateTime, Form, Uri};
 
@@ -46,16 +48,7 @@ impl Inventory {
             let what = "an index that contains itself (GEN-12)".to_owned();
             return Err(Error::InvalidDocument { url: index.uri.as_str().to_owned(), what });
         }
-        let documents = run.network.documents.clone();
-        let speaker = index.origin();
-        let opened = stream::iter(members).map(|uri| {
-            let (documents, speaker) = (documents.clone(), speaker.clone());
-            async move {
-                let opened = open(&documents, &uri, speaker.as_ref()).await;
-                (uri, opened)
-            }
-        });
-        let mut opened = std::pin::pin!(opened.buffered(AHEAD));
+        let mut opened = pin!(opened_ahead(run.network.documents.clone(), members, index.origin()));
         while let Some((uri, document)) = opened.next().await {
             let current = document.map_err(Error::from).and_then(|document| {
                 generation.refuse_former(index, &uri, &document)?;
@@ -125,6 +118,22 @@ impl Inventory {
         }
         set.read_list(document, stated, self.was_applied).await
     }
+}
+
+/// Returns the members of an index with their documents, in their order. A few are fetched ahead.
+fn opened_ahead(
+    documents: Documents,
+    members: Vec<Uri>,
+    speaker: Option<Origin>,
+) -> impl Stream<Item = (Uri, Result<Document, DocumentError>)> {
+    let opened = stream::iter(members).map(move |uri| {
+        let (documents, speaker) = (documents.clone(), speaker.clone());
+        async move {
+            let opened = open(&documents, &uri, speaker.as_ref()).await;
+            (uri, opened)
+        }
+    });
+    opened.buffered(AHEAD)
 }
 
 async fn open(documents: &Documents, uri: &Uri, speaker: Option<&Origin>) -> Result<Document, DocumentError> {

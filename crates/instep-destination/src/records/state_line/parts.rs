@@ -43,7 +43,7 @@ fn from_sha256(text: Option<&str>) -> Result<Option<[u8; 32]>, String> {
 /// Metadata of a resource. Unknown values are left out.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenFacts {
+pub(super) struct MetadataLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     length: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ pub(super) struct WrittenFacts {
     links: Option<String>,
 }
 
-impl WrittenFacts {
+impl MetadataLine {
     pub(super) fn of(metadata: &ResourceMetadata) -> Self {
         // Only digests that can be computed, as the engines store them.
         let digests: Digests = metadata.digests.verifiable().cloned().collect();

@@ -35,22 +35,12 @@ impl LocalCopy {
         let Some(base) = state.setting(BASE)?.filter(|_| is_of_url) else { return Ok(None) };
         let store = FolderStore::open_beside(scratch.path(), scratch.path(), FolderOptions::new())?;
         let store = storage::of_copy(Arc::new(store), &*state, options)?;
-        let mapper = Arc::new(mapper(&base, options)?);
+        let mapper = mapper(&base, options)?;
         let committer = Committer::beside(store.clone(), state, CommitOptions::for_share());
         let reader = committer.state().reader()?;
         let source = reader.source(&options.url)?;
-        let copy = Self {
-            own: scratch.path().to_owned(),
-            store,
-            mapper,
-            committer: Some(committer),
-            reader,
-            run: None,
-            source,
-            plans: 0,
-            unfollowed: Vec::new(),
-            scratch: Some(scratch),
-        };
+        let copy =
+            Self { committer: Some(committer), ..Self::in_scratch(scratch, store, mapper, reader, source) };
         Ok(Some(HelpedCopy { copy, set, board }))
     }
 }

@@ -11,8 +11,8 @@ use crate::{
     clock::now,
     commit::{CommitOptions, Committer, check_is_there},
     map::{ExplicitMap, MapBase, Mapper},
-    state::{Actions, BASE, ReadState, StateError, StatePlace},
-    store::{FolderOptions, FolderStore},
+    state::{Actions, BASE, ReadState, SourceId, StateError, StatePlace},
+    store::{CopyStore, FolderOptions, FolderStore},
 };
 
 impl LocalCopy {
@@ -56,7 +56,18 @@ impl LocalCopy {
         }
         let (mapper, _) = mapper_of(&*reader, options)?;
         let source = reader.source(&options.url)?;
-        Ok(Self {
+        Ok(Self::in_scratch(scratch, store, mapper, reader, source))
+    }
+
+    /// Returns a copy whose plans and documents are written to a temporary folder, and which commits nothing.
+    pub(super) fn in_scratch(
+        scratch: TempDir,
+        store: CopyStore,
+        mapper: Mapper,
+        reader: Box<dyn ReadState>,
+        source: Option<SourceId>,
+    ) -> Self {
+        Self {
             own: scratch.path().to_owned(),
             store,
             mapper: Arc::new(mapper),
@@ -67,7 +78,7 @@ impl LocalCopy {
             plans: 0,
             unfollowed: Vec::new(),
             scratch: Some(scratch),
-        })
+        }
     }
 
     /// Locks the folder, resolves the remains of an earlier run, and determines the paths of resources.

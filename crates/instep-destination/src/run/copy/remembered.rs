@@ -98,8 +98,8 @@ impl LocalCopy {
         if let Some(coverage) = set.coverage {
             settings.push(records::coverage::setting(state, id, coverage)?);
         }
-        if let Some(told) = set.told_by_next {
-            let ends = records::last_gap::read(state, id)?.map_or(told, |known| known.max(told));
+        if let Some(end) = set.last_gap_end {
+            let ends = records::last_gap::read(state, id)?.map_or(end, |known| known.max(end));
             settings.push(records::last_gap::setting(state, id, ends)?);
         }
         let mut changed = Vec::new();

@@ -32,6 +32,25 @@ pub(super) fn a_copy_follows_as_many_sets_as_it_can_and_no_more(at: &TestPlace) 
     assert_eq!(state.set("http://h/7").unwrap(), SetId(7));
 }
 
+pub(super) fn o659_the_number_of_a_set_is_given_to_another_one_without_what_was_known_of_it(at: &TestPlace) {
+    let mut state = at.open();
+    let [one, two] = ["http://h/one.xml", "http://h/two.xml"].map(|name| state.set(name).unwrap());
+    let source = state.found_source("http://h/", &[one, two]).unwrap();
+    let mut ledger = Ledger { gone: vec![(uri("http://h/a"), one, time(7))], ..Ledger::default() };
+    ledger.checkpoints.insert(one, Checkpoint { datetime: Some(time(9)), ..Checkpoint::new() });
+    record(&mut *state, &ledger);
+    ["of one", "of two"].iter().for_each(|name| state.set_setting(name, "value").unwrap());
+    state.reuse_set(one, "http://h/new.xml", &["of one".to_owned(), "none".to_owned()]).unwrap();
+    drop(state);
+    let state = at.open();
+    assert_eq!(state.known_set("http://h/one.xml").unwrap(), None);
+    assert_eq!(state.known_set("http://h/new.xml").unwrap(), Some(one));
+    assert_eq!((state.checkpoint(one).unwrap(), state.keeps_deletions(one).unwrap()), (None, false));
+    assert_eq!(state.setting("of one").unwrap(), None);
+    assert_eq!(state.setting("of two").unwrap().as_deref(), Some("value"));
+    assert_eq!(state.sets_of(source).unwrap(), [two]);
+}
+
 pub(super) fn a_checkpoint_comes_back_as_it_was_committed(at: &TestPlace) {
     let mut state = at.open();
     let [set, other] = ["http://h/one.xml", "http://h/two.xml"].map(|name| state.set(name).unwrap());

@@ -56,7 +56,7 @@ fn ids(claimed: &[ClaimedSlice]) -> Vec<i64> {
 }
 
 /// Commits the actions of a slice at some places: each places a file of its name.
-fn do_some(state: &mut dyn CopyState, progress: &mut SliceProgress, places: &[u16]) {
+fn complete_some(state: &mut dyn CopyState, progress: &mut SliceProgress, places: &[u16]) {
     let mut ledger = Ledger::default();
     let mut operations: Vec<Operation> = Vec::new();
     for at in places {
@@ -68,10 +68,10 @@ fn do_some(state: &mut dyn CopyState, progress: &mut SliceProgress, places: &[u1
     state.commit_group(None, &[&operations], &ledger).unwrap();
 }
 
-fn do_all(state: &mut dyn CopyState, claimed: Vec<ClaimedSlice>) {
+fn complete_all(state: &mut dyn CopyState, claimed: Vec<ClaimedSlice>) {
     for mut slice in claimed {
         let open: Vec<_> = (0..3).filter(|place| !slice.progress.done.has(*place)).collect();
-        do_some(state, &mut slice.progress, &open);
+        complete_some(state, &mut slice.progress, &open);
     }
 }
 
@@ -109,8 +109,8 @@ fn groups_of_several_workers_are_one_copy(at: &TestPlace) {
     let mut first = shared(&mut *state);
     let JoinedPlan { state: mut other, mut board, .. } = join(at);
     let (one, two) = (first.claim(6).unwrap(), board.claim(100).unwrap());
-    do_all(&mut *other, two);
-    do_all(&mut *state, one);
+    complete_all(&mut *other, two);
+    complete_all(&mut *state, one);
     assert!(first.have_others_done().unwrap() && board.have_others_done().unwrap());
     let held = names(&*state);
     assert_eq!(held.len(), 15);
@@ -130,7 +130,7 @@ fn a_checkpoint_does_not_pass_a_slice(at: &TestPlace) {
     assert!(refused.to_string().contains("not done"), "{refused}");
     assert_eq!(state.checkpoint(SET).unwrap(), None);
     let claimed = board.claim(100).unwrap();
-    do_all(&mut *state, claimed);
+    complete_all(&mut *state, claimed);
     record(&mut *state, &checkpoint());
     assert!(state.checkpoint(SET).unwrap().is_some());
 }
@@ -140,7 +140,7 @@ fn a_share_that_ends_frees_its_slices_as_far_as_they_are_not_done(at: &TestPlace
     let mut first = shared(&mut *state);
     let JoinedPlan { state: mut dead, mut board, .. } = join(at);
     let mut claimed = board.claim(5).unwrap();
-    do_some(&mut *dead, &mut claimed[0].progress, &[0, 2]);
+    complete_some(&mut *dead, &mut claimed[0].progress, &[0, 2]);
     let seen = first.shares().unwrap().into_iter().find(|share| share.sharer == board.me()).unwrap();
     assert!(!first.end_share(seen.sharer, seen.beat + 1).unwrap(), "it has beaten since");
     assert!(first.end_share(seen.sharer, seen.beat).unwrap());
@@ -156,12 +156,12 @@ fn a_share_that_ends_frees_its_slices_as_far_as_they_are_not_done(at: &TestPlace
     done.insert(0);
     done.insert(2);
     assert_eq!((ids(&again), again[0].progress.done), (vec![1], done));
-    do_all(&mut *other, again);
+    complete_all(&mut *other, again);
     drop((other, next));
     // A worker that leaves gives its slices back.
     let rest = first.claim(100).unwrap();
     assert_eq!(ids(&rest), [3, 5, 2, 4]);
-    do_all(&mut *state, rest);
+    complete_all(&mut *state, rest);
     assert_eq!(names(&*state).len(), 15);
     assert!(!names(&*state).contains(&"late".to_owned()));
     assert!(first.shares().unwrap().iter().all(|share| share.has_ended == (share.sharer != first.me())));
@@ -172,10 +172,10 @@ fn a_run_that_takes_the_copy_over_ends_every_share(at: &TestPlace) {
     let mut first = shared(&mut *state);
     let JoinedPlan { state: mut other, mut board, .. } = join(at);
     let mut claimed = board.claim(1).unwrap();
-    do_some(&mut *other, &mut claimed[0].progress, &[0]);
+    complete_some(&mut *other, &mut claimed[0].progress, &[0]);
     drop(state);
     // The run is gone, and no other has taken the copy over: other workers may still commit.
-    do_some(&mut *other, &mut claimed[0].progress, &[1]);
+    complete_some(&mut *other, &mut claimed[0].progress, &[1]);
     let mut second = at.open();
     assert!(board.claim(1).is_err() && first.claim(1).is_err());
     let late = other.commit_group(None, &[&[place("late", SET, false)]], &Ledger::default());

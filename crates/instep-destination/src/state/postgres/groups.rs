@@ -132,9 +132,14 @@ fn take_operations(
         let (run, behind) = rest.split_at(alike(rest));
         rest = behind;
         let uris: Vec<_> = run.iter().map(|operation| operation.uri().as_str()).collect();
-        if has_packs && matches!(first, Operation::Remove { .. }) {
+        let removes = matches!(first, Operation::Remove { .. });
+        if has_packs && removes {
             packs::leave(session, copy, &uris)?;
             leaves_packs = true;
+        }
+        // Deletions are recorded before the rows are removed, because they copy path and digests from them.
+        if records_changes && removes {
+            record_changes(session, copy, run)?;
         }
         match first {
             Operation::Place { .. } => {
@@ -147,28 +152,29 @@ fn take_operations(
                 }
             }
             Operation::Remove { .. } => {
-                if records_changes {
-                    // Changes are recorded before the rows are removed, because they copy path and digests from them.
-                    let deleted: Vec<_> = uris.iter().map(|uri| (*uri, Change::Deleted)).collect();
-                    changes::record(session, copy, &deleted)?;
-                }
                 session.execute("DELETE FROM held WHERE copy = $1 AND uri = ANY($2)", &[&copy, &uris])?;
             }
             Operation::Move { .. } => move_all(session, copy, run)?,
         }
-        if records_changes && !matches!(first, Operation::Remove { .. }) {
-            let change = |operation: &Operation| match operation {
-                Operation::Place { replaces: false, .. } => Change::Created,
-                _ => Change::Updated,
-            };
-            let changed: Vec<_> = run.iter().map(|one| (one.uri().as_str(), change(one))).collect();
-            changes::record(session, copy, &changed)?;
+        if records_changes && !removes {
+            record_changes(session, copy, run)?;
         }
     }
     if id != first {
         session.execute("UPDATE copy SET next_id = $2 WHERE id = $1", &[&copy, &id])?;
     }
     Ok(leaves_packs)
+}
+
+/// Records operations as changes of the copy.
+fn record_changes(session: &Session, copy: i64, run: &[&Operation]) -> Result<(), EngineFault> {
+    let change = |operation: &Operation| match operation {
+        Operation::Place { replaces: false, .. } => Change::Created,
+        Operation::Remove { .. } => Change::Deleted,
+        _ => Change::Updated,
+    };
+    let changed: Vec<_> = run.iter().map(|one| (one.uri().as_str(), change(one))).collect();
+    changes::record(session, copy, &changed)
 }
 
 /// Places resources. In a copy with objects, resources that replace nothing are first tried as new rows, so that unused

@@ -37,6 +37,20 @@ impl WriteRecords for PostgresState {
         Ok(())
     }
 
+    fn reuse_set(&mut self, set: SetId, name: &str, settings: &[String]) -> Result<(), StateError> {
+        let id = i64::from(set.0);
+        self.write(|session, copy| {
+            session.execute("DELETE FROM set_of_resources WHERE copy = $1 AND id = $2", &[&copy, &id])?;
+            let sql = "INSERT INTO set_of_resources (copy, id, uri) VALUES ($1, $2, $3)";
+            session.execute(sql, &[&copy, &id, &name])?;
+            session.execute("DELETE FROM gone WHERE copy = $1 AND set_id = $2", &[&copy, &id])?;
+            let sql = "DELETE FROM setting WHERE copy = $1 AND name = ANY($2)";
+            session.execute(sql, &[&copy, &settings]).map(drop)
+        })?;
+        self.known.iter().for_each(RememberedRows::forget);
+        Ok(())
+    }
+
     fn set_setting(&mut self, name: &str, value: &str) -> Result<(), StateError> {
         if self.writer.is_none() {
             return Err(self.only_read().into());

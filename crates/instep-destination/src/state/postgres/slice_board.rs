@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use instep_postgres::{Address, EngineFault, PostgresError, ServerLink, Session};
 use tokio_postgres::Row;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     row,
@@ -175,13 +176,13 @@ pub(crate) struct WaitingPlans {
 }
 
 impl WaitingPlans {
-    /// Returns the plans at the URL of a state.
+    /// Returns the plans at the URL of a state, for work that may be ended.
     ///
     /// # Errors
     /// If it is no URL of PostgreSQL.
-    pub(crate) fn at(url: &str) -> Result<Self, PostgresError> {
-        let address = Address::parse(url)?;
-        Ok(Self { link: ServerLink::with_patience(address, Duration::ZERO), has_tables: false })
+    pub(crate) fn at(url: &str, ending: &CancellationToken) -> Result<Self, PostgresError> {
+        let address = Address::parse(url)?.until(ending.clone());
+        Ok(Self { link: ServerLink::waiting_at_most(address, Duration::ZERO), has_tables: false })
     }
 
     /// Returns the names of the copies with unclaimed slices.

@@ -27,6 +27,21 @@ impl WriteRecords for SqliteState {
             .map_err(|source| self.error(source))
     }
 
+    fn reuse_set(&mut self, set: SetId, name: &str, settings: &[String]) -> Result<(), StateError> {
+        let path = &self.path;
+        let mut reuse = || {
+            let transaction = self.connection.transaction()?;
+            transaction.execute("DELETE FROM set_of_resources WHERE id = ?1", [set.0])?;
+            transaction.execute("INSERT INTO set_of_resources (id, uri) VALUES (?1, ?2)", (set.0, name))?;
+            transaction.execute("DELETE FROM gone WHERE set_id = ?1", [set.0])?;
+            for setting in settings {
+                transaction.execute("DELETE FROM setting WHERE name = ?1", [setting])?;
+            }
+            transaction.commit()
+        };
+        reuse().map_err(|source| StateError::sqlite(path, source))
+    }
+
     fn set_setting(&mut self, name: &str, value: &str) -> Result<(), StateError> {
         put_setting(&self.connection, name, value).map_err(|source| self.error(source))
     }

@@ -81,9 +81,9 @@ impl Transfer<'_> {
         }
         let algorithms = self.expected.algorithms(self.shared.verify);
         let mut partial = Partial::begin(&*self.shared.store, &algorithms, &request.uri, &response)?;
-        let data = read_part(&mut response, bytes).await?;
-        self.received += data.len() as u64;
-        partial.take(request.uri.as_str(), &data)?;
+        let part = read_part(&mut response, bytes).await?;
+        self.received += part.len() as u64;
+        partial.take(request.uri.as_str(), &part)?;
         self.partial = Some(partial);
         Ok(true)
     }

@@ -15,7 +15,7 @@ use crate::{
 };
 use instep_net::{Client, HttpOptions, Scope};
 use instep_testkit::{FakeSource, Layout, Page};
-use resourcesync::{Algorithm, Entry, Hasher, Link, PackagePath, Relation, Uri};
+use resourcesync::{Algorithm, DateTime, Entry, Hasher, Link, PackagePath, Relation, Uri};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 struct Bench {
@@ -97,6 +97,18 @@ async fn a_dump_gives_what_its_manifest_lists() {
         assert_eq!(Some(arrival.staged.length), entry.metadata.length);
     }
     assert_eq!(bench.staged_files(), 2, "the package itself is gone");
+}
+
+#[tokio::test]
+async fn o771_a_manifest_in_a_package_has_the_time_of_the_server_if_that_is_ahead() {
+    let bench = Bench::new();
+    let manifest = manifest("<url><loc>http://example.com/a</loc></url>");
+    let members = [("manifest.xml", &manifest[..])];
+    let ahead = DateTime::from_unix_micros(4_102_444_800_000_000);
+    let date = bench.package(&members).await.unwrap().manifest.date.unwrap();
+    assert!(date < ahead, "no server has stated that time");
+    bench.documents.clocks().note(ahead);
+    assert_eq!(bench.package(&members).await.unwrap().manifest.date, Some(ahead));
 }
 
 #[tokio::test]

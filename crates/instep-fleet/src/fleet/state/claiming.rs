@@ -31,7 +31,7 @@ impl FleetState {
             Claim::Taken(source) => return AfterClaim::Look(Box::new(self.begin(next, *source, shutdown))),
             Claim::NotFree(Some(found)) => self.put_back(&next.name, Some(*found)),
             Claim::NotFree(None) => {
-                // Put back, it would be due, and claimed again, until the record is read: which is after this loop.
+                // If it were put back, this loop would claim it again and again: the record is read only after it.
                 self.forget(&next);
                 return AfterClaim::Gone;
             }

@@ -73,7 +73,8 @@ impl FleetState {
     /// Takes over a Source as the record has it, unless it was read before something that is known already.
     pub(in crate::fleet) fn take(&mut self, mut source: FleetSource) {
         let name = source.definition.name.clone();
-        if !self.is_newer(&name, source.hold) {
+        // A row that is known already is older than an announcement that is about to be recorded.
+        if self.sources.get(&name).is_some_and(|known| known.hold.changed >= source.hold.changed) {
             return;
         }
         let look = self.looks.get(&name);
@@ -104,5 +105,35 @@ impl FleetState {
             }
             stays
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use instep_net::RequestGate;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::{FleetOptions, FleetPlace, SourceDefinition, record::FleetRecord};
+
+    #[tokio::test]
+    async fn o724_an_announcement_that_is_about_to_be_recorded_outlasts_a_reading_of_the_record() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut record = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap();
+        let name: SourceName = "a".parse().unwrap();
+        record.add(&[SourceDefinition::new(name.clone(), "https://a.example/")], 1_000).unwrap();
+        let gate = RequestGate::open_until(Instant::now());
+        let mut state = FleetState::new(FleetOptions::new(dir.path()), gate, None).unwrap();
+        let mut due = |announced: Option<i64>, record: &FleetRecord| {
+            if let Some(now) = announced {
+                assert_eq!(state.push(&name, now), Some(now));
+            }
+            state.load(ReadSources::all(record.sources().unwrap()));
+            state.sources().get(&name).unwrap().standing.due
+        };
+        assert_eq!(due(None, &record), 1_000);
+        assert_eq!(due(Some(10), &record), 10);
+        record.hasten(&"a".parse().unwrap(), 9).unwrap();
+        assert_eq!(due(None, &record), 9);
     }
 }

@@ -50,6 +50,28 @@ impl FleetState {
         Some(LookEnding { name: name.clone(), hold, standing: source.standing, sample, alert, survey })
     }
 
+    /// Returns a sentence for the operator if the place of the copies cannot be reached any more, or can be again: an outage is
+    /// no failure of a Source, so that nothing else would say so.
+    pub(in crate::fleet) fn outage_news(&mut self, outcome: &LookOutcome) -> Option<String> {
+        match outcome.verdict {
+            Some(LookVerdict::Outage) if !self.has_outage => {
+                self.has_outage = true;
+                Some(format!(
+                    "Runs cannot use the place of their copies, and are tried again: {}",
+                    outcome.summary
+                ))
+            }
+            // The others show nothing about it.
+            Some(LookVerdict::Changed | LookVerdict::Unchanged | LookVerdict::Behind | LookVerdict::More)
+                if self.has_outage =>
+            {
+                self.has_outage = false;
+                Some("Runs can use the place of their copies again".to_owned())
+            }
+            _ => None,
+        }
+    }
+
     /// Ends a look whose end is written down. `source` is the Source as it is then, unless it is no longer this worker's.
     pub(in crate::fleet) fn ended(&mut self, name: &SourceName, source: Option<FleetSource>) {
         self.queue.done(name);
@@ -141,4 +163,28 @@ fn hash(seed: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     seed.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use instep_net::RequestGate;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::FleetOptions;
+
+    #[tokio::test]
+    async fn o717_an_outage_of_the_place_of_the_copies_is_said_once_and_so_is_its_end() {
+        let options = FleetOptions::new("fleet");
+        let mut state = FleetState::new(options, RequestGate::open_until(Instant::now()), None).unwrap();
+        let mut news = |verdict| {
+            let summary = "the bucket is away".to_owned();
+            state.outage_news(&LookOutcome { verdict: Some(verdict), summary, ..LookOutcome::default() })
+        };
+        assert_eq!(news(LookVerdict::Unchanged), None);
+        assert!(news(LookVerdict::Outage).unwrap().ends_with(": the bucket is away"));
+        assert_eq!([LookVerdict::Outage, LookVerdict::Failed].map(&mut news), [None, None]);
+        assert!(news(LookVerdict::Changed).unwrap().ends_with("again"));
+        assert_eq!(news(LookVerdict::Changed), None);
+    }
 }

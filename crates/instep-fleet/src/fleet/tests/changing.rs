@@ -118,9 +118,7 @@ async fn o106_new_rules_of_a_source_apply_at_once_also_if_they_come_during_a_run
     let fleet = Fleet::open(options(dir.path()), &[definition.clone()], Arc::new(Quiet)).unwrap();
     let keeping = until(&fleet, |fleet| fleet.source(&name("a")).unwrap().standing.held == 2);
     let changing = async {
-        while a.requests_for("1.txt") == 0 {
-            sleep(Duration::from_millis(10)).await;
-        }
+        until_so(|| a.requests_for("1.txt") > 0).await;
         definition.include.clear();
         fleet.reload(options(dir.path()), &[definition]).await.unwrap();
         a.release();
@@ -143,9 +141,7 @@ async fn o112_a_source_that_gets_another_name_during_its_run_goes_on_under_that(
         fleet.source(&name("b")).is_some_and(|b| b.state(seconds()) == SourceState::InStep)
     });
     let renaming = async {
-        while a.requests_for("1.txt") == 0 {
-            sleep(Duration::from_millis(10)).await;
-        }
+        until_so(|| a.requests_for("1.txt") > 0).await;
         fleet.reload(options(dir.path()), &[named("b")]).await.unwrap();
     };
     tokio::join!(keeping, renaming);
@@ -164,9 +160,7 @@ async fn o120_a_disk_that_keeps_all_runs_from_beginning_is_said_once() {
     let fleet = Fleet::open(options.clone(), &[source("a", &a)], monitor).unwrap();
     let keeping = until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep);
     let freeing = async {
-        while fleet.figures().held_back.is_none() || noting.0.lock().unwrap().is_empty() {
-            sleep(Duration::from_millis(10)).await;
-        }
+        until_so(|| fleet.figures().held_back.is_some() && !noting.0.lock().unwrap().is_empty()).await;
         options.min_free = 0;
         fleet.reload(options, &[source("a", &a)]).await.unwrap();
     };
@@ -199,10 +193,41 @@ async fn o510_an_action_that_is_recorded_is_applied_also_if_whoever_asked_for_it
     // As a client of the API that does not wait for the answer: the record is written nevertheless.
     let _ = timeout(Duration::ZERO, fleet.add(&source("a", &a), "ada")).await;
     let beside = FleetRecord::existing(&FleetPlace::in_folder(dir.path())).unwrap();
-    while beside.sources().unwrap().is_empty() {
-        sleep(Duration::from_millis(10)).await;
-    }
+    until_so(|| !beside.sources().unwrap().is_empty()).await;
     until(&fleet, |fleet| fleet.source(&name("a")).is_some_and(|a| a.standing.ended.is_some())).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o718_a_source_is_added_with_its_line_in_the_log_of_actions_or_not_at_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let fleet = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
+    let file = rusqlite::Connection::open(dir.path().join(".instep/fleet.sqlite")).unwrap();
+    let full = "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'full'); END";
+    file.execute_batch(full).unwrap();
+    let a = SourceDefinition::new(name("a"), "https://a.example/");
+    fleet.add(&a, "ada").await.unwrap_err();
+    file.execute_batch("DROP TRIGGER full").unwrap();
+    fleet.add(&a, "ada").await.unwrap();
+    assert!(fleet.source(&name("a")).is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o720_a_pause_that_a_host_requested_outlasts_a_new_configuration() {
+    let a = with_files(1);
+    a.fail_always("capabilitylist.xml", Fault::RetryAfter(503, "600".to_owned()));
+    let dir = tempfile::tempdir().unwrap();
+    let fleet = Fleet::open(options(dir.path()), &[source("a", &a)], Arc::new(Quiet)).unwrap();
+    let mut next = options(dir.path());
+    next.alert_after = 7;
+    let keeping = until(&fleet, |fleet| fleet.state().options().alert_after == 7);
+    let reloading = async {
+        while fleet.figures().waiting.is_empty() {
+            sleep(Duration::from_millis(10)).await;
+        }
+        fleet.reload(next, &[source("a", &a)]).await.unwrap();
+    };
+    tokio::join!(keeping, reloading);
+    assert!(!fleet.figures().waiting.is_empty(), "the host would get requests again at once");
 }
 
 /// Fails when an alert cannot be sent.

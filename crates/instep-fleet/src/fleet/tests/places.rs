@@ -13,9 +13,7 @@ async fn o170_a_source_that_is_removed_and_added_again_at_once_is_the_new_one() 
     let fleet = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
     let keeping = until(&fleet, |fleet| fleet.source(&name("a")).is_some_and(|a| a.standing.held == 3));
     let changing = async {
-        while state(&fleet, "a") != SourceState::InStep {
-            sleep(Duration::from_millis(10)).await;
-        }
+        until_so(|| state(&fleet, "a") == SourceState::InStep).await;
         record.operate(SourceOperation::Forget, &[name("a")], ("ada", seconds())).unwrap();
         let mut again = source("a", &b);
         again.into = Some("again".into());
@@ -51,12 +49,7 @@ async fn o171_a_fleet_whose_folder_is_removed_or_replaced_ends_and_says_so() {
             let fleet = fleet.clone();
             async move { fleet.run(Shutdown::new()).await }
         });
-        let begun = async {
-            while state(&fleet, "a") != SourceState::InStep {
-                sleep(Duration::from_millis(10)).await;
-            }
-        };
-        timeout(PATIENCE, begun).await.unwrap();
+        until_so(|| state(&fleet, "a") == SourceState::InStep).await;
         fs::rename(&folder, &elsewhere).unwrap();
         if is_replaced {
             drop(FleetRecord::open(&FleetPlace::in_folder(&folder)).unwrap());

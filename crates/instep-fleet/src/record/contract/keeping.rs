@@ -7,7 +7,7 @@ use instep_testkit::wait_until;
 use super::support::{TestFleet, name, operate, source, worker};
 use crate::{
     Cadence, FleetError, FleetRecord, LookCause, LookSample, SourceDefinition, SourceOperation,
-    record::{Claim, LookEnding},
+    record::{Claim, LookEnding, engine::Statements},
     standing::SourceStanding,
 };
 
@@ -200,10 +200,11 @@ pub(super) fn o503_many_sources_are_added_as_if_one_by_one(at: &TestFleet) {
     let sources = record.sources().unwrap();
     assert_eq!(sources.len(), 900);
     assert!(sources.iter().all(|source| source.standing.due == if source.from_file { 3 } else { 1 }));
-    let names: Vec<_> = named(0..600).into_iter().map(|definition| definition.name).collect();
+    let all = named(0..600);
     for _ in 0..2 {
         // The second time as if the answer was lost.
-        record.note_actions(4, ("ada", "import"), &names).unwrap();
+        let mut note = |rows: &dyn Statements| record.note_each(rows, 4, ("ada", "import"), &all);
+        record.engine.transaction(&mut note).unwrap();
     }
     let log = record.actions(i64::MAX, 2_000).unwrap();
     assert_eq!(

@@ -11,11 +11,11 @@ impl<K: Ord + Clone> WorkerLanes<K> {
         let until = now + pause.length;
         // A longer one that is still to be passed on takes the place of this one.
         let is_known =
-            |known: KnownPause| known.number == pause.number || !known.is_told && known.until > until;
+            |known: KnownPause| known.number == pause.number || !known.is_passed_on && known.until > until;
         if kept.pause.is_some_and(is_known) {
             return None;
         }
-        kept.pause = Some(KnownPause { number: pause.number, until, is_told: true });
+        kept.pause = Some(KnownPause { number: pause.number, until, is_passed_on: true });
         Some(pause.length)
     }
 
@@ -25,15 +25,15 @@ impl<K: Ord + Clone> WorkerLanes<K> {
         let kept = self.lanes.entry(lane).or_insert_with(|| KeptLane::new(now));
         let until = now + pause.length;
         if kept.pause.is_none_or(|known| known.until < until) {
-            kept.pause = Some(KnownPause { number: pause.number, until, is_told: false });
+            kept.pause = Some(KnownPause { number: pause.number, until, is_passed_on: false });
         }
     }
 
     /// Notes that the others can read a pause.
-    pub(crate) fn pause_told(&mut self, lane: &K, number: i64) {
+    pub(crate) fn pause_passed_on(&mut self, lane: &K, number: i64) {
         let pause = self.lanes.get_mut(lane).and_then(|kept| kept.pause.as_mut());
         if let Some(pause) = pause.filter(|pause| pause.number == number) {
-            pause.is_told = true;
+            pause.is_passed_on = true;
         }
     }
 
@@ -61,7 +61,7 @@ mod tests {
         assert!(lanes.steps(seconds(20)).contains(&LaneStep::BeginPause("a", pause(7, 40))));
         assert_eq!(lanes.note_pause(seconds(20), &"a", pause(8, 10)), None);
         assert!(lanes.steps(seconds(20)).contains(&LaneStep::BeginPause("a", pause(7, 40))));
-        lanes.pause_told(&"a", 7);
+        lanes.pause_passed_on(&"a", 7);
         let is_of_pause =
             |step: &LaneStep<_>| matches!(step, LaneStep::BeginPause(..) | LaneStep::EndPause(..));
         assert!(!lanes.steps(seconds(20)).iter().any(is_of_pause));

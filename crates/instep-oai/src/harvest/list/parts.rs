@@ -12,9 +12,12 @@ use super::{
         owed::unusable_because,
         state::{ListPosition, RecordEffect},
     },
-    requests::Answered,
+    requests::{Answered, OVERLAP},
 };
-use crate::{datestamp::seconds, response::OaiResponse};
+use crate::{
+    datestamp::seconds,
+    response::{OaiRecord, OaiResponse},
+};
 
 /// The most parts without a record in a row; after that the list is given up.
 const MOST_EMPTY: u32 = 1_000;
@@ -175,6 +178,10 @@ impl Harvest<'_> {
     ) -> Result<(), HarvestError> {
         self.report_faults(listing, response, url, at);
         let is_of_records = listing == ListVerb::Records;
+        // A record that changed while the lists were read comes with the next list of records.
+        let next = self.state.position(format)?.next_from.map(|next| next + OVERLAP);
+        let comes_next =
+            |record: &OaiRecord| next.is_some_and(|next| seconds(&record.datestamp) >= Some(next));
         let mut unusable = Vec::new();
         let mut commit = self.state.begin(&mut self.folder)?;
         if is_of_records {
@@ -197,7 +204,10 @@ impl Harvest<'_> {
                     let taken = commit.take(format, record, at.run, self.options.full_texts)?;
                     self.report.changed += u64::from(taken != RecordEffect::Same);
                 }
-                ListVerb::Identifiers => at.has_strangers |= !commit.note(format, record, at.run)?,
+                ListVerb::Identifiers => match commit.note(format, record, at.run)? {
+                    Some(noted) => self.report.changed += u64::from(noted != RecordEffect::Same),
+                    None => at.has_strangers |= !comes_next(record),
+                },
             }
             self.report.bytes += record.metadata.as_ref().map_or(0, |metadata| metadata.len() as u64);
         }

@@ -97,26 +97,31 @@ impl HarvestCommit<'_> {
         Ok(taken)
     }
 
-    /// Notes that a list of identifiers has a record; returns `false` if it is not held in this state and not known to be
-    /// damaged. A damaged one is requested by itself, so that the whole list need not be read for it.
+    /// Notes that a list of identifiers has a record, and returns the effect; `None` if the record is not held in this state
+    /// and not known to be damaged. A damaged one is requested by itself, so that the whole list need not be read for it.
     ///
     /// # Errors
     /// If disk or state fail.
-    pub(crate) fn note(&mut self, format: &str, record: &OaiRecord, run: i64) -> Result<bool, HarvestError> {
+    pub(crate) fn note(
+        &mut self,
+        format: &str,
+        record: &OaiRecord,
+        run: i64,
+    ) -> Result<Option<RecordEffect>, HarvestError> {
         let path = format!("records/{format}/{}.xml", name_of(&record.identifier));
         let held = self.held(&path)?;
         if record.is_deleted {
-            if !held.is_some_and(|held| held.is_newer_than(record, run)) {
-                self.remove_item(format, &record.identifier)?;
-            }
-            return Ok(true);
+            let is_newer = held.is_some_and(|held| held.is_newer_than(record, run));
+            let is_removed = !is_newer && self.remove_item(format, &record.identifier)?;
+            return Ok(Some(if is_removed { RecordEffect::Removed } else { RecordEffect::Same }));
         }
         let is_owed = self.is_owed(format, &record.identifier)?;
-        let Some(held) = held else { return Ok(is_owed) };
+        let Some(held) = held else { return Ok(is_owed.then_some(RecordEffect::Same)) };
         self.connection
             .prepare_cached("UPDATE resource SET run = ?2 WHERE path = ?1")?
             .execute(params![path, run])?;
-        Ok(is_owed || seconds(&held.datestamp) >= seconds(&record.datestamp))
+        let is_known = is_owed || seconds(&held.datestamp) >= seconds(&record.datestamp);
+        Ok(is_known.then_some(RecordEffect::Same))
     }
 
     /// Returns the number of records of a format that a list did not have, and the number of all that are held.

@@ -11,13 +11,13 @@ impl HarvestState {
     /// # Errors
     /// If the file cannot be read.
     pub(crate) fn owed(&self, format: &str, most: usize) -> rusqlite::Result<(Vec<String>, u64)> {
-        let sql = "SELECT identifier FROM owed WHERE format = ?1 ORDER BY tried, identifier";
+        let sql = "SELECT identifier FROM owed WHERE format = ?1 ORDER BY tried, identifier LIMIT ?2";
         let mut statement = self.connection.prepare(sql)?;
-        let mut owed: Vec<String> =
-            statement.query_map([format], |row| row.get(0))?.collect::<Result<_, _>>()?;
-        let more = owed.len().saturating_sub(most) as u64;
-        owed.truncate(most);
-        Ok((owed, more))
+        let owed: Vec<String> =
+            statement.query_map(params![format, most as i64], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        let count = "SELECT count(*) FROM owed WHERE format = ?1";
+        let all: i64 = self.connection.query_row(count, [format], |row| row.get(0))?;
+        Ok((owed, all.unsigned_abs().saturating_sub(most as u64)))
     }
 }
 

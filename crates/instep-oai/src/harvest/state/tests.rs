@@ -43,8 +43,26 @@ fn o602_a_record_that_stays_damaged_is_no_stranger_for_which_the_whole_list_is_r
         ..OaiRecord::default()
     };
     let mut commit = state.begin(&mut folder).unwrap();
-    assert!(!commit.note("oai_dc", &record, 1).unwrap());
+    assert!(commit.note("oai_dc", &record, 1).unwrap().is_none());
     commit.owe("oai_dc", "a").unwrap();
-    assert!(commit.note("oai_dc", &record, 2).unwrap());
-    assert!(!commit.note("mods", &record, 2).unwrap(), "damaged in another format only");
+    assert!(commit.note("oai_dc", &record, 2).unwrap().is_some());
+    assert!(commit.note("mods", &record, 2).unwrap().is_none(), "damaged in another format only");
+}
+
+#[test]
+fn o676_a_record_that_a_list_of_identifiers_reports_as_deleted_counts_as_changed() {
+    let place = tempfile::tempdir().unwrap();
+    let mut folder = HarvestFolder::open(place.path()).unwrap();
+    let mut state = HarvestState::open(place.path()).unwrap();
+    let mut record = OaiRecord {
+        identifier: "a".to_owned(),
+        datestamp: "2026-01-01T00:00:00Z".to_owned(),
+        metadata: Some(b"<x/>".to_vec()),
+        ..OaiRecord::default()
+    };
+    let mut commit = state.begin(&mut folder).unwrap();
+    commit.take("oai_dc", &record, 1, false).unwrap();
+    (record.is_deleted, record.metadata) = (true, None);
+    assert_eq!(commit.note("oai_dc", &record, 2).unwrap(), Some(RecordEffect::Removed));
+    assert_eq!(commit.note("oai_dc", &record, 2).unwrap(), Some(RecordEffect::Same));
 }

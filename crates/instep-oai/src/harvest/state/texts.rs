@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension as _, params};
 
 use super::{super::HarvestError, HarvestedKind, kept::HarvestCommit};
 use crate::{
-    full_text::full_texts,
+    full_text::{MOST_FULL_TEXTS, full_texts},
     name::{name_of, name_of_file},
 };
 
@@ -107,7 +107,14 @@ impl HarvestCommit<'_> {
     ) -> Result<(), HarvestError> {
         let name = name_of(identifier);
         let mut paths: Vec<String> = Vec::new();
-        for uri in full_texts(metadata) {
+        let named = full_texts(metadata);
+        if named.len() == MOST_FULL_TEXTS {
+            tracing::warn!(
+                identifier,
+                "only the first {MOST_FULL_TEXTS} full texts of the record are fetched"
+            );
+        }
+        for uri in named {
             let file = name_of_file(uri.as_str());
             let (mut path, mut number) = (format!("files/{name}/{file}"), paths.len().max(1));
             while paths.contains(&path) || self.has_another_file(&path, format, identifier, uri.as_str())? {

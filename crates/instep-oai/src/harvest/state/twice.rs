@@ -25,7 +25,7 @@ impl HarvestCommit<'_> {
         rows.next()?.map(read).transpose()
     }
 
-    /// Returns `true` if the list `run` said before that a record was deleted, at a later time than that of this state.
+    /// Returns `true` if the list `run` had the deletion of a record before, of a later time than this state.
     pub(super) fn was_deleted_later(
         &self,
         format: &str,
@@ -39,7 +39,7 @@ impl HarvestCommit<'_> {
         Ok(deleted.is_some_and(|at| is_older(record, &at)))
     }
 
-    /// Notes that the list `run` says that a record was deleted.
+    /// Notes that the list `run` has the deletion of a record.
     pub(super) fn note_deletion(&self, format: &str, record: &OaiRecord, run: i64) -> rusqlite::Result<()> {
         self.connection
             .prepare_cached("INSERT OR REPLACE INTO deleted VALUES (?1, ?2, ?3, ?4)")?

@@ -93,11 +93,11 @@ impl SourceReader {
     }
 
     fn until_it_answers<T>(&self, work: impl Fn() -> Result<T, PostgresError>) -> Result<T, PostgresError> {
-        let mut patience = self.link.patience();
+        let mut retries = self.link.retries();
         loop {
             match work() {
                 Ok(value) => return Ok(value),
-                Err(failure) => patience.wait_after(failure)?,
+                Err(failure) => retries.wait_after(failure)?,
             }
         }
     }

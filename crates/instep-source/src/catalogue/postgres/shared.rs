@@ -17,7 +17,7 @@ use crate::catalogue::{
 };
 
 /// The longest wait of a standby server for the database. It reads again soon anyway, and must be able to stop.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// A reader of the shared rows of one Source.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl SharedReader {
 
     /// Returns a reader for a standby server.
     pub(super) fn beside(address: &Address, source: i64) -> Self {
-        let link = ServerLink::with_patience(address.clone(), PATIENCE);
+        let link = ServerLink::waiting_at_most(address.clone(), LONGEST_WAIT);
         Self { link, source, wakeups: Mutex::default() }
     }
 

@@ -13,7 +13,7 @@ use crate::catalogue::{
 };
 
 /// The longest wait of a reader for the server: a subscriber may be waiting for the answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// A reader of the rows of the hub of one Source.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(super) struct SubscriberReader {
 
 impl SubscriberReader {
     pub(super) fn new(address: &Address, source: i64) -> Self {
-        Self { link: ServerLink::with_patience(address.clone(), PATIENCE), source }
+        Self { link: ServerLink::waiting_at_most(address.clone(), LONGEST_WAIT), source }
     }
 }
 

@@ -152,7 +152,9 @@ impl ReadCatalogue for FileReader {
     fn count_changes(&self, sets: u64, after: u64) -> Result<u64, CatalogueError> {
         self.connection()?
             .prepare_cached("SELECT count(*) FROM change WHERE sequence > ?1 AND sets & ?2 != 0")
-            .and_then(|mut it| it.query_row(params![after as i64, sets as i64], |row| row.get::<_, i64>(0)))
+            .and_then(|mut statement| {
+                statement.query_row(params![after as i64, sets as i64], |row| row.get::<_, i64>(0))
+            })
             .map(|count| count as u64)
             .doing(READING)
     }

@@ -5,6 +5,7 @@ use std::{
     fs::File,
     io::{self, BufRead, BufReader},
     sync::atomic::Ordering,
+    time::SystemTime,
 };
 
 use rusqlite::{Connection, params};
@@ -24,8 +25,8 @@ pub(crate) struct Listing<'a> {
     manifest: &'a Manifest,
     /// A database of this process alone, on disk as far as it does not fit into a small cache.
     sorted: Connection,
-    /// `true` if resources that are not named are deleted: not if lines name changes, and not if a line could not be
-    /// read.
+    /// `true` if resources that are not named are deleted: not if lines name changes, not if a line could not be read, and
+    /// not if the manifest was written meanwhile.
     pub(crate) complete: bool,
     pub(crate) wrong: u64,
     /// The misspelt names that were reported.
@@ -39,13 +40,31 @@ impl Manifest {
     /// If it cannot be read, or its header line is wrong. A wrong line is reported and left out.
     pub(crate) fn read(&self, monitor: &dyn PublishMonitor) -> Result<Option<Listing<'_>>, Error> {
         let path = self.draft.as_deref().unwrap_or(&self.path);
-        let input: Box<dyn BufRead> = match self.is_standard_input() {
-            true if self.taken.swap(true, Ordering::SeqCst) => return Ok(None),
-            true => Box::new(BufReader::new(io::stdin())),
-            false => Box::new(BufReader::new(File::open(path).map_err(Error::read(path))?)),
-        };
-        Listing::read(self, input, monitor).map(Some)
+        if self.is_standard_input() {
+            let was_taken = self.taken.swap(true, Ordering::SeqCst);
+            let input = || Listing::read(self, Box::new(BufReader::new(io::stdin())), monitor);
+            return (!was_taken).then(input).transpose();
+        }
+        let file = File::open(path).map_err(Error::read(path))?;
+        let before = written(&file).map_err(Error::read(path))?;
+        let input = file.try_clone().map_err(Error::read(path))?;
+        let mut listing = Listing::read(self, Box::new(BufReader::new(input)), monitor)?;
+        // Lines that name changes delete nothing else, and such a list may grow all the time.
+        if listing.complete && written(&file).map_err(Error::read(path))? != before {
+            listing.was_written_meanwhile(monitor);
+        }
+        Ok(Some(listing))
     }
+}
+
+/// Returns the length of a file and the time of its last write, which show if it is written while it is read; `None` for a
+/// pipe, which is written all the time.
+fn written(file: &File) -> io::Result<Option<(u64, SystemTime)>> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Ok(None);
+    }
+    Ok(Some((metadata.len(), metadata.modified()?)))
 }
 
 impl<'a> Listing<'a> {
@@ -113,6 +132,15 @@ impl<'a> Listing<'a> {
             self.take(number, line, monitor)?;
         }
         Ok(())
+    }
+
+    /// Reports that the file was written while it was read, so that it may have been read in part: resources that are not
+    /// named are not deleted.
+    fn was_written_meanwhile(&mut self, monitor: &dyn PublishMonitor) {
+        self.wrong += 1;
+        self.complete = false;
+        let what = "was written while it was read: resources that it does not name stay published until it is read again";
+        monitor.problem(&PublishProblem::skipped(self.path(), what));
     }
 
     /// Warns of a misspelt name, once for each: usually all lines have it.
@@ -245,10 +273,39 @@ impl Manifest {
 
 #[cfg(test)]
 mod tests {
-    use std::{io::Read, path::Path};
+    use std::{
+        fs,
+        io::{Read, Write},
+        path::{Path, PathBuf},
+    };
 
     use super::*;
     use crate::{NoMonitor, content::filter::Filter};
+
+    /// A program that writes a line into a manifest while it is read.
+    struct WritingProgram(PathBuf);
+
+    impl PublishMonitor for WritingProgram {
+        fn problem(&self, problem: &PublishProblem) {
+            if problem.what.contains("lenght") {
+                let mut file = File::options().append(true).open(&self.0).unwrap();
+                file.write_all(b"http://h/z,1\n").unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn o694_a_manifest_that_is_written_while_it_is_read_deletes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        fs::write(&path, "uri,lenght\nhttp://h/a,1\n").unwrap();
+        let filter = Filter::new(&[], &[]).unwrap();
+        let manifest = Manifest::new(&path, folder.path(), "http://h/", 0, filter);
+        let listing = manifest.read(&WritingProgram(path.clone())).unwrap().unwrap();
+        assert_eq!((listing.complete, listing.wrong), (false, 1));
+        let listing = manifest.read(&NoMonitor).unwrap().unwrap();
+        assert_eq!((listing.complete, listing.wrong), (true, 0));
+    }
 
     /// A disk that fails after some bytes.
     struct FailingDisk(io::Cursor<&'static str>);

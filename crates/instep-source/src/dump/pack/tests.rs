@@ -78,6 +78,7 @@ fn packed(reason: io::ErrorKind) -> Result<Vec<String>, Error> {
         write: &WriteOptions::new(),
         monitor: &NoMonitor,
         unreadable: &Cell::new(0),
+        gone: &Cell::new(0),
     };
     let mut header = Header::new(Form::List, Capability::ResourceDumpManifest);
     header.metadata.get_or_insert_default().at = Some(DateTime::from_unix_seconds(0));

@@ -1,34 +1,21 @@
 //! The subscriptions, and the last message that each subscriber got. PURE: time is an argument, in microseconds since
 //! 1970; bodies are elsewhere.
 
+mod subscription;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-const SECOND: i64 = 1_000_000;
+pub(super) use subscription::HubSubscription;
+use subscription::{LONGEST_WAIT, SECOND};
+
 /// The time for which a message is kept for a subscriber that is behind. After an hour the Change List is the better
 /// source.
 const KEPT: i64 = 3_600 * SECOND;
 /// The number of messages of a topic that are kept.
 const MOST_KEPT: usize = 1_000;
-/// The first wait after a failure; it doubles each time.
-const FIRST_WAIT: i64 = 5 * SECOND;
-const LONGEST_WAIT: i64 = 3_600 * SECOND;
-/// The time after which a subscriber that only fails is given up (W10): three days outlast a weekend.
-const GIVE_UP_AFTER: i64 = 3 * 24 * 3_600 * SECOND;
 
 /// The key of a subscription: its topic and its callback.
 pub(super) type Key = (String, String);
-
-/// A subscription.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct HubSubscription {
-    pub(super) secret: Option<String>,
-    pub(super) expires: i64,
-    /// The last message that was delivered, or that was there at the beginning.
-    pub(super) cursor: u64,
-    pub(super) failures: u32,
-    pub(super) failing_since: Option<i64>,
-    pub(super) next_attempt: i64,
-}
 
 /// The result of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,8 +191,12 @@ impl Book {
     /// two at a time.
     pub(super) fn take_due(&mut self, now: i64) -> Vec<Key> {
         let mut due = pop_until(&mut self.retries, now);
+        // No attempt waits that long: the clock was set back since.
+        while self.retries.last().is_some_and(|(moment, _)| *moment > now + LONGEST_WAIT) {
+            due.extend(self.retries.pop_last().map(|(_, key)| key));
+        }
         for topic in std::mem::take(&mut self.news) {
-            let waiting = self.of_topic(&topic).filter(|(_, it)| it.next_attempt <= now);
+            let waiting = self.of_topic(&topic).filter(|(_, it)| it.is_due(now));
             due.extend(waiting.map(|(key, _)| key.clone()));
         }
         due.retain(|key| !self.in_flight.contains_key(key) && self.begin(key, now).is_some());
@@ -241,11 +232,9 @@ impl Book {
                 false
             }
             DeliveryOutcome::Failed => {
-                let since = *subscription.failing_since.get_or_insert(now);
-                subscription.next_attempt = now + wait(subscription.failures);
-                subscription.failures = subscription.failures.saturating_add(1);
+                let is_given_up = subscription.fail(now);
                 self.retries.insert((subscription.next_attempt, key.clone()));
-                if now - since > GIVE_UP_AFTER {
+                if is_given_up {
                     self.unsubscribe(key);
                 }
                 false
@@ -290,10 +279,6 @@ fn pop_until(moments: &mut BTreeSet<(i64, Key)>, now: i64) -> Vec<Key> {
 
 fn is_old(at: i64, now: i64) -> bool {
     at <= now - KEPT
-}
-
-fn wait(failures: u32) -> i64 {
-    FIRST_WAIT.saturating_mul(1_i64 << failures.min(20)).min(LONGEST_WAIT)
 }
 
 #[cfg(test)]

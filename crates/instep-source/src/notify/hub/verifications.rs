@@ -40,14 +40,22 @@ struct Count {
     pending: u32,
 }
 
+impl Count {
+    /// Returns `true` if its minute is not over. One that begins ahead of the clock, which was set back, is over: otherwise it
+    /// would last until the clock has caught up.
+    fn is_of_this_minute(&self, now: i64) -> bool {
+        (0..MINUTE).contains(&(now - self.since))
+    }
+}
+
 impl Verifications {
     /// Decides if a callback may be verified once more. After [`Admission::Now`], [`Self::done`] must follow.
     pub(super) fn ask(&mut self, targets: &Targets, now: i64) -> Admission {
-        self.counts.retain(|_, count| count.pending > 0 || now - count.since < MINUTE);
+        self.counts.retain(|_, count| count.pending > 0 || count.is_of_this_minute(now));
         let mut admission = Admission::Now;
         for (network, limit) in targets {
             let Some(count) = self.counts.get_mut(network) else { continue };
-            if now - count.since >= MINUTE {
+            if !count.is_of_this_minute(now) {
                 (count.since, count.unconfirmed) = (now, 0);
             }
             if count.unconfirmed >= *limit {
@@ -134,6 +142,20 @@ mod tests {
         assert_eq!(asked, IN_ALL);
         verifications.ask(&targets("192.0.2.1"), 3 * MINUTE);
         assert_eq!(verifications.counts.len(), 3, "what is over is forgotten");
+    }
+
+    #[test]
+    fn o692_the_limits_of_a_minute_end_also_if_the_clock_is_set_back() {
+        let mut verifications = Verifications::default();
+        let victim = targets("192.0.2.1");
+        let ahead = 1_000_000 * MINUTE;
+        for _ in 0..PER_ADDRESS {
+            assert_eq!(verifications.ask(&victim, ahead), Admission::Now);
+            verifications.done(&victim, false);
+        }
+        assert_eq!(verifications.ask(&victim, ahead), Admission::Refused);
+        assert_eq!(verifications.ask(&victim, 0), Admission::Now);
+        assert_eq!(verifications.ask(&victim, 0), Admission::Now, "the count begins anew");
     }
 
     #[test]

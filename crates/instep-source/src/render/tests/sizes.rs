@@ -24,3 +24,22 @@ fn o623_a_change_list_closes_before_it_has_more_bytes_than_a_document_may_have()
         }
     }
 }
+
+#[test]
+fn o693_an_archive_is_divided_before_it_has_more_bytes_than_a_document_may_have() {
+    let mut source = Source::new(TestSet::of(&["a"]), |options| {
+        options.archives = Some(Archives::default());
+        options.lists.closed_lists = 1;
+        options.lists.bytes = 4_096;
+    });
+    source.publish();
+    (0..180).for_each(|_| source.set.change("a", Change::Updated));
+    source.publish();
+    let lists = source.sink.documents.iter().filter(|(name, _)| name.ends_with(".xml"));
+    let large: Vec<_> = lists.filter(|(_, bytes)| bytes.len() > 4_096).map(|(name, _)| name).collect();
+    assert!(large.is_empty(), "{large:?}");
+    let (header, parts) = source.document("changelist-archive.xml");
+    assert!(header.form == Form::Index && parts.len() > 1, "{}", parts.len());
+    let names = parts.iter().map(|part| part.loc.as_str().rsplit('/').next().unwrap());
+    assert_eq!(names.map(|name| source.document(name).1.len()).sum::<usize>(), 59, "each closed list once");
+}

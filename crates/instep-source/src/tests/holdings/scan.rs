@@ -287,3 +287,14 @@ fn a_check_tells_what_differs_and_records_nothing() {
     assert_eq!(snapshot.head(), before);
     assert_eq!(snapshot.damage().unwrap(), [""; 0]);
 }
+
+#[test]
+fn o695_a_path_that_a_fault_hides_is_reported_and_counts_as_unreadable() {
+    let folder = Folder::new();
+    folder.write("a", "a");
+    folder.scan();
+    // No file system has names of this length, so looking for one fails.
+    let hidden = "b".repeat(300);
+    let report = folder.scan_paths(&[hidden.as_str()]);
+    assert_eq!((report.unreadable, report.recorded.deleted), (1, 0));
+}

@@ -68,17 +68,7 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
     let base = published_at(folder)?;
     // At another address the documents would name URLs that nobody answers.
     let listen = base.as_deref().and_then(own_address).unwrap_or_else(|| LISTEN.to_owned());
-    match base {
-        Some(base) => text.push_str(&format!(
-            "# The URL at which the folder was published. To move it: instep publish {shown} --rebase {base} NEW\n\
-             base-url = {base:?}\n\n"
-        )),
-        None => text.push_str(
-            "# The URL at which the folder is served. Set it before the first publication: readers know resources by it.\n\
-             # To try the server on this machine first, leave the line out: then it is http://127.0.0.1:8080/.\n\
-             base-url = \"https://example.org/\"\n\n",
-        ),
-    }
+    text.push_str(&base_url_lines(base.as_deref(), &shown));
     text.push_str(
         "# Digests by which readers verify what they copy.\n\
          hash = [\"sha-256\"]\n\n",
@@ -86,15 +76,7 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
     text.push_str(
         "# Paths to leave out, as in rsync. Hidden files and editor backups are left out anyway.\n",
     );
-    if contents.doubtful.is_empty() {
-        text.push_str("# exclude = [\"drafts/**\", \"*.tmp\"]\n\n")
-    } else {
-        let patterns: Vec<_> = contents.doubtful.keys().map(|pattern| format!("\"{pattern}\"")).collect();
-        let numbers: Vec<_> =
-            contents.doubtful.iter().map(|(pattern, number)| format!("{pattern}: {number}")).collect();
-        text.push_str(&format!("# Found here: {}.\n", numbers.join(", ")));
-        text.push_str(&format!("exclude = [{}]\n\n", patterns.join(", ")));
-    }
+    text.push_str(&exclude_lines(&contents.doubtful));
     if contents.private > 0 {
         let private = counted(contents.private, "file");
         text.push_str(&format!("# {private} cannot be read by everybody and will not be published.\n\n"));
@@ -115,6 +97,30 @@ pub(super) fn draft(folder: &Path) -> anyhow::Result<ConfigDraft> {
     ));
     let next = vec![format!("instep publish {shown} --dry-run"), format!("instep serve {shown}")];
     Ok(ConfigDraft { kind: "source", text, next })
+}
+
+/// Returns the lines of the base URL: that of an earlier publication, or an example.
+fn base_url_lines(published: Option<&str>, shown: &str) -> String {
+    match published {
+        Some(base) => format!(
+            "# The URL at which the folder was published. To move it: instep publish {shown} --rebase {base} NEW\n\
+             base-url = {base:?}\n\n"
+        ),
+        None => "# The URL at which the folder is served. Set it before the first publication: readers know resources by it.\n\
+             # To try the server on this machine first, leave the line out: then it is http://127.0.0.1:8080/.\n\
+             base-url = \"https://example.org/\"\n\n"
+            .to_owned(),
+    }
+}
+
+/// Returns the lines of the patterns to leave out: those of doubtful names that were found, or an example.
+fn exclude_lines(doubtful: &BTreeMap<&'static str, u64>) -> String {
+    if doubtful.is_empty() {
+        return "# exclude = [\"drafts/**\", \"*.tmp\"]\n\n".to_owned();
+    }
+    let patterns: Vec<_> = doubtful.keys().map(|pattern| format!("\"{pattern}\"")).collect();
+    let numbers: Vec<_> = doubtful.iter().map(|(pattern, number)| format!("{pattern}: {number}")).collect();
+    format!("# Found here: {}.\nexclude = [{}]\n\n", numbers.join(", "), patterns.join(", "))
 }
 
 /// Returns the base URL at which a folder was published, from its catalogue or else from the documents in it; `None` if

@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, path::PathBuf, pin::pin};
 
-use instep_destination::{self as destination, Monitor, Outcome, SyncOptions, SyncReport};
+use instep_destination::{self as destination, Monitor, Outcome, Shutdown, SyncOptions, SyncReport};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -65,31 +65,16 @@ impl SyncTask {
             None => None,
         };
         let monitor: &dyn Monitor = &watched;
-        let mut running = pin!(with_pages(server, async {
+        let running = with_pages(server, async {
             match relay {
                 None => destination::sync(&options, monitor).await.map_err(Into::into),
                 Some(relay) => relay.run(&options, monitor, output).await,
             }
-        }));
-        let next = async {
-            match hangups {
-                Some((hangups, reload)) => runtime::reloaded(hangups, reload, false, output).await,
-                None => std::future::pending().await,
-            }
-        };
-        let (report, next) = tokio::select! {
-            report = &mut running => (report, None),
-            next = next => {
-                options.shutdown.request();
-                (running.await, Some(next))
-            }
-        };
+        });
+        let (report, next) = until_reloaded(running, hangups, &options.shutdown, output).await;
         has_waited.set(progress.has_waited());
-        if let Some(metrics) = &metrics
-            && let Err(error) = metrics.end(report.as_ref().map_or_else(Exit::of, Exit::from).code())
-        {
-            let file = metrics.file().display();
-            output.note(format!("Cannot write the metrics file {file}: {error}"));
+        if let Some(metrics) = &metrics {
+            write_metrics(metrics, &report, output);
         }
         progress.finish();
         // A dry run, or a first run that failed, leaves nothing behind (finding D5).
@@ -111,6 +96,39 @@ impl SyncTask {
             Outcome::Interrupted => Ended::Interrupted,
             _ => Ended::Done(Exit::from(&report)),
         })
+    }
+}
+
+/// Waits for a run to end. If a SIGHUP gives other options, the run is asked to end, and its result is returned with
+/// these options.
+async fn until_reloaded<N>(
+    running: impl Future<Output = anyhow::Result<SyncReport>>,
+    hangups: Option<(&Hangups, Reload<'_, N>)>,
+    shutdown: &Shutdown,
+    output: &Output,
+) -> (anyhow::Result<SyncReport>, Option<N>) {
+    let mut running = pin!(running);
+    let next = async {
+        match hangups {
+            Some((hangups, reload)) => runtime::reloaded(hangups, reload, false, output).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        report = &mut running => (report, None),
+        next = next => {
+            shutdown.request();
+            (running.await, Some(next))
+        }
+    }
+}
+
+/// Writes the metrics of a run that has ended. A failure is only noted, because metrics must not fail a run.
+fn write_metrics(metrics: &MetricsMonitor<'_>, report: &anyhow::Result<SyncReport>, output: &Output) {
+    let exit = report.as_ref().map_or_else(Exit::of, Exit::from);
+    if let Err(error) = metrics.end(exit.code()) {
+        let file = metrics.file().display();
+        output.note(format!("Cannot write the metrics file {file}: {error}"));
     }
 }
 

@@ -70,7 +70,7 @@ fn remedy(standing: &SourceStanding) -> &'static str {
             "The guard keeps the copy as it is. Check the Source; if it is right, raise max-delete."
         }
         (Some(Exit::Refused), Some(LookCause::OtherSource)) => {
-            "Give this Source a folder of its own with into, or move the copy that lies there away."
+            "Give this Source a folder of its own with into, or another name if its state is in PostgreSQL; or move the copy that lies there away."
         }
         (Some(Exit::Refused), _) => "The guard keeps the copy as it is. Check the Source.",
         (Some(Exit::Usage), _) => "Correct the definition of this Source, then run it now.",
@@ -178,6 +178,8 @@ mod tests {
         for (code, cause, part) in [
             (6, Some(LookCause::TooManyDeletions), "raise max-delete"),
             (6, Some(LookCause::OtherSource), "with into"),
+            // There the name leads to the copy, whatever its folder is (O722).
+            (6, Some(LookCause::OtherSource), "another name if its state is in PostgreSQL"),
             (6, None, "Check the Source."),
             (4, Some(LookCause::NoLogin), "bearer-file"),
             (4, None, "tried again automatically"),

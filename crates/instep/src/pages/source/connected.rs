@@ -26,7 +26,7 @@ pub(super) fn connected(site: &PageContext<'_>) -> PageBody {
         section {
             h2 { "Channels" }
             @if channels.is_empty() { p { "This Source offers none." } } @else {
-                table.listing {
+                table.listing.counts {
                     thead {
                         tr {
                             th scope="col" { "Channel" }

@@ -1,6 +1,10 @@
 //! Tests of the documents that `resync-build` writes.
 
-use std::fs;
+use std::{
+    fs::{self, File, Permissions},
+    io::Read as _,
+    os::unix::fs::PermissionsExt as _,
+};
 
 use clap::Parser as _;
 use resourcesync::{Document, ReadOptions, validate::Validator};
@@ -93,6 +97,29 @@ fn capability_lists_and_source_descriptions_name_documents() {
         .unwrap();
     let Document::SourceDescription(description) = read(&xml) else { panic!("{xml}") };
     assert_eq!((description.entries.len(), description.header.links[0].pri), (2, Some(2)));
+}
+
+#[test]
+fn o672_an_earlier_document_is_replaced_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("capabilitylist.xml");
+    fs::write(&file, "earlier").unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o604)).unwrap();
+    let mut reader = File::open(&file).unwrap();
+    let mode = ["--write-capabilitylist", "resourcelist=http://a/rl.xml"];
+    let build_to = |path: &str| build(&[&mode[..], &["--outfile", path]].concat()).unwrap();
+    assert_eq!(build_to(file.to_str().unwrap()), None);
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "earlier", "a reader has the document that it opened");
+    assert!(fs::read_to_string(&file).unwrap().contains("http://a/rl.xml"));
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o604);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no other file is left");
+    // A link stays a link.
+    let link = folder.path().join("link.xml");
+    std::os::unix::fs::symlink("capabilitylist.xml", &link).unwrap();
+    assert_eq!(build_to(link.to_str().unwrap()), None);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
 }
 
 #[test]

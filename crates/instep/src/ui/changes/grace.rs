@@ -12,13 +12,13 @@ pub(super) const GRACE: Duration = Duration::from_secs(5);
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
 
 /// The wait for a receiver, which may take any time until the run is asked to end.
-pub(super) struct CommandPatience<'s> {
+pub(super) struct ReceiverWait<'s> {
     shutdown: &'s Shutdown,
     pause: Duration,
     left: Duration,
 }
 
-impl<'s> CommandPatience<'s> {
+impl<'s> ReceiverWait<'s> {
     /// Begins to wait in a run with this signal.
     pub(super) fn new(shutdown: &'s Shutdown) -> Self {
         Self { shutdown, pause: PAUSES[0], left: GRACE }

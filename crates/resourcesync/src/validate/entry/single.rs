@@ -3,7 +3,7 @@
 use crate::{
     document::{Entry, Form, Metadata},
     finding::{Position, Severity},
-    tables::{DocumentRules, Presence, can_change, is_channel, untimed_archive},
+    tables::{DocumentRules, Presence, can_change, untimed_archive},
     validate::findings::Findings,
     value::{Capability, Relation},
 };
@@ -64,7 +64,7 @@ pub(super) fn check_upper(rules: &DocumentRules, entry: &Entry, at: Position, ou
 /// Checks the change of a document in a Framework Notification (FN-2).
 pub(super) fn check_framework(md: &Metadata, at: Position, out: &mut Findings) {
     let (Some(capability), Some(change)) = (&md.capability, &md.change) else { return };
-    if is_channel(capability) {
+    if capability.is_channel() {
         out.add("FN-6", at, format!("a notification about the {capability} channel"), "none about channels");
     } else if !can_change(capability, change) {
         out.add(

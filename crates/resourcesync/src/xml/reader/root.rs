@@ -33,6 +33,7 @@ impl<R: BufRead> DocumentReader<R> {
         }
     }
 
+    /// Reports an entry that belongs in the other kind of Sitemap.
     pub(super) fn check_entry_form(&mut self, form: Form) {
         if form == self.header.form {
             return;
@@ -44,6 +45,7 @@ impl<R: BufRead> DocumentReader<R> {
         self.report("GEN-13", Severity::Error, found, expected);
     }
 
+    /// Takes the `rs:md` that was read as that of the root, unless the root has one.
     pub(super) fn root_metadata(&mut self) {
         if self.entries > 0 {
             self.report("GEN-23", Severity::Warning, "rs:md after an entry", "rs:md before the entries");
@@ -57,6 +59,7 @@ impl<R: BufRead> DocumentReader<R> {
         }
     }
 
+    /// Takes the `rs:ln` that was read as one of the root.
     pub(super) fn root_link(&mut self) {
         if self.entries > 0 {
             self.report("GEN-23", Severity::Warning, "rs:ln after an entry", "rs:ln before the entries");

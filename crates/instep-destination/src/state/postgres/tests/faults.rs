@@ -112,31 +112,42 @@ fn a_connection_that_is_lost_at_any_message_of_a_group_costs_nothing_and_repeats
     }
 }
 
-#[test]
-fn a_server_that_is_stopped_at_once_in_the_midst_of_a_run_makes_it_wait() {
-    const GROUPS: usize = 60;
-    const STOPS: [usize; 3] = [8, 24, 40];
-    let Some(server) = PostgresServer::start() else { return };
-    let url = server.url();
+/// Commits groups on a thread of its own, and calls `happens` with the number of each that was committed. Returns the state
+/// and its set.
+pub(super) fn commit_while(
+    url: String,
+    groups: usize,
+    mut happens: impl FnMut(usize),
+) -> (PostgresState, SetId) {
     let (sender, committed) = mpsc::channel();
     let run = thread::spawn(move || {
         let mut state = PostgresState::open(&copy(&url, "here")).unwrap();
         let set = state.set("http://h/list.xml").unwrap();
         state.record_changes();
-        for number in 0..GROUPS {
+        for number in 0..groups {
             commit_fifty(&mut state, number, set);
-            // Reads meanwhile are answered by the same server.
+            // Reads meanwhile are answered by the server that accepts writes.
             assert!(state.held(&format!("http://h/{number:03}-49")).unwrap().is_some());
             sender.send(number).unwrap();
         }
         (state, set)
     });
     while let Ok(number) = committed.recv() {
+        happens(number);
+    }
+    run.join().unwrap()
+}
+
+#[test]
+fn a_server_that_is_stopped_at_once_in_the_midst_of_a_run_makes_it_wait() {
+    const GROUPS: usize = 60;
+    const STOPS: [usize; 3] = [8, 24, 40];
+    let Some(server) = PostgresServer::start() else { return };
+    let (state, set) = commit_while(server.url(), GROUPS, |number| {
         if STOPS.contains(&number) {
             server.stop_at_once();
             server.begin();
         }
-    }
-    let (state, set) = run.join().unwrap();
+    });
     assert_whole(&state, set, GROUPS);
 }

@@ -1,15 +1,13 @@
 //! A standby that takes over, and transactions that conflict with others.
 
-use std::{sync::mpsc, thread};
-
 use instep_testkit::PostgresServer;
 
 use super::{
     copy,
-    faults::{assert_whole, commit_fifty, names, place},
+    faults::{assert_whole, commit_fifty, commit_while, names, place},
     sql,
 };
-use crate::state::{Ledger, ReadHeld as _, WriteGroups as _, WriteRecords as _, postgres::PostgresState};
+use crate::state::{Ledger, WriteGroups as _, WriteRecords as _, postgres::PostgresState};
 
 #[test]
 fn a_run_goes_on_with_a_synchronous_standby_that_is_promoted_and_nothing_is_lost() {
@@ -19,26 +17,12 @@ fn a_run_goes_on_with_a_synchronous_standby_that_is_promoted_and_nothing_is_lost
     let Some(standby) = primary.synchronous_standby() else { return };
     // The URL as operators write it, with all servers. The one that accepts writes is used.
     let url = format!("postgres://instep@127.0.0.1:{},127.0.0.1:{}/copies", primary.port(), standby.port());
-    let (sender, committed) = mpsc::channel();
-    let run = thread::spawn(move || {
-        let mut state = PostgresState::open(&copy(&url, "here")).unwrap();
-        let set = state.set("http://h/list.xml").unwrap();
-        state.record_changes();
-        for number in 0..GROUPS {
-            commit_fifty(&mut state, number, set);
-            // Reads meanwhile are answered by the server that took over.
-            assert!(state.held(&format!("http://h/{number:03}-49")).unwrap().is_some());
-            sender.send(number).unwrap();
-        }
-        (state, set)
-    });
-    while let Ok(number) = committed.recv() {
+    let (state, set) = commit_while(url, GROUPS, |number| {
         if number == LOST_AFTER {
             primary.stop_at_once();
             standby.promote();
         }
-    }
-    let (state, set) = run.join().unwrap();
+    });
     assert_whole(&state, set, GROUPS);
     drop(state);
     let state = PostgresState::open_beside(&copy(&standby.url(), "")).unwrap();

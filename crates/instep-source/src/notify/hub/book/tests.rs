@@ -1,6 +1,9 @@
 //! The book of the hub: subscribers that come, fail, return and leave. Time is an argument.
 
-use super::*;
+use super::{
+    subscription::{FIRST_WAIT, GIVE_UP_AFTER},
+    *,
+};
 
 const TOPIC: &str = "http://a/t";
 
@@ -52,6 +55,41 @@ fn w10_a_dead_subscriber_waits_longer_and_longer_and_is_given_up() {
     }
     assert!(attempts > 70 && now > GIVE_UP_AFTER);
     assert!(book.get(&key("live")).is_some());
+}
+
+#[test]
+fn o692_a_subscriber_that_failed_before_the_clock_was_set_back_is_tried_again() {
+    const YEAR: i64 = 365 * 24 * 3_600 * SECOND;
+    let mut book = book(&["a"]);
+    let first = book.publish(TOPIC, YEAR);
+    book.take_due(YEAR);
+    book.delivered(&key("a"), DeliveryOutcome::Failed, YEAR);
+    assert_eq!(book.take_due(SECOND), [key("a")], "the clock was set back by a year");
+    assert_eq!(book.in_flight(&key("a")), Some(&[first][..]));
+    book.delivered(&key("a"), DeliveryOutcome::Failed, SECOND);
+    assert_eq!(book.take_due(SECOND), [] as [Key; 0], "it waits as after each failure");
+    // Three days of failures by this clock end the subscription.
+    let mut now = SECOND;
+    while let Some(subscription) = book.get(&key("a")) {
+        assert!(now < 2 * GIVE_UP_AFTER, "never given up");
+        now = subscription.next_attempt;
+        book.publish(TOPIC, now);
+        assert_eq!(book.take_due(now), [key("a")]);
+        book.delivered(&key("a"), DeliveryOutcome::Failed, now);
+    }
+}
+
+#[test]
+fn o692_a_message_after_the_clock_was_set_back_reaches_a_subscriber_that_had_failed() {
+    const YEAR: i64 = 365 * 24 * 3_600 * SECOND;
+    let mut book = book(&["a"]);
+    book.publish(TOPIC, YEAR);
+    book.take_due(YEAR);
+    book.delivered(&key("a"), DeliveryOutcome::Failed, YEAR);
+    book.topics.clear();
+    assert_eq!(book.take_due(0), [] as [Key; 0], "nothing is kept for it");
+    book.publish(TOPIC, 0);
+    assert_eq!(book.take_due(0), [key("a")]);
 }
 
 #[test]

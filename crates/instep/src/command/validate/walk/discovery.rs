@@ -14,7 +14,7 @@ use resourcesync::{
     validate::{Report, check_discovered, check_page, check_source},
 };
 
-use super::{SourceWalk, answers::header_links, observed::LinkingPage, target::is_channel};
+use super::{SourceWalk, answers::header_links, observed::LinkingPage};
 
 /// The most bytes read of a page or a robots.txt.
 const MOST_TEXT: usize = 1 << 20;
@@ -41,7 +41,7 @@ impl SourceWalk {
         let lists = found.sets.iter().filter_map(|set| set.capability_list.clone());
         let offers = found.sets.iter().flat_map(|set| &set.capabilities);
         let offers =
-            offers.filter(|(capability, _)| !is_channel(capability)).map(|(_, offer)| offer.uri.clone());
+            offers.filter(|(capability, _)| !capability.is_channel()).map(|(_, offer)| offer.uri.clone());
         Ok(found.source_description.clone().into_iter().chain(lists).chain(offers).collect())
     }
 

@@ -12,7 +12,6 @@ use super::{
     SourceWalk,
     answers::{header_links, http_answer},
     observed::ComparedResource,
-    target::is_channel,
 };
 
 impl SourceWalk {
@@ -157,7 +156,7 @@ impl SourceWalk {
         }
         let mut channels = Vec::new();
         download.document()?.for_each(|entry| {
-            if entry.metadata.capability.as_ref().is_some_and(is_channel)
+            if entry.metadata.capability.as_ref().is_some_and(Capability::is_channel)
                 && entry.loc.as_str().starts_with("http")
             {
                 channels.push(entry.clone());

@@ -41,7 +41,8 @@ pub(super) fn targets(uri: &Uri, report: &Report) -> Vec<WalkTarget> {
     let Some(header) = &report.header else { return Vec::new() };
     let parent = Some((header.form, header.capability().cloned()));
     let is_document = |child: &&Child| {
-        child.loc.as_str().starts_with("http") && !child.metadata.capability.as_ref().is_some_and(is_channel)
+        child.loc.as_str().starts_with("http")
+            && !child.metadata.capability.as_ref().is_some_and(Capability::is_channel)
     };
     let down = report.children.iter().filter(is_document).map(|child| WalkTarget {
         uri: child.loc.clone(),
@@ -55,9 +56,4 @@ pub(super) fn targets(uri: &Uri, report: &Report) -> Vec<WalkTarget> {
         ..WalkTarget::default()
     });
     down.chain(up).collect()
-}
-
-/// Returns `true` if a capability is a channel. Its URI is an endpoint and not that of a document.
-pub(super) fn is_channel(capability: &Capability) -> bool {
-    [Capability::ChangeNotification, Capability::FrameworkNotification].contains(capability)
 }

@@ -1,0 +1,56 @@
+//! A fleet whose record is in a database that outlives it, or does not answer.
+
+use instep_postgres::{Address, Session};
+use instep_testkit::PostgresServer;
+
+use super::*;
+use crate::share::LanePause;
+
+/// Opens the fleet that a server has, in a folder.
+fn open(server: &PostgresServer, dir: &Path) -> Fleet {
+    let mut options = options(dir);
+    options.state = Some(server.url());
+    Fleet::open(options, &[], Arc::new(Quiet)).unwrap()
+}
+
+/// Opens a connection to the tables of the fleet.
+fn session(server: &PostgresServer) -> Session {
+    Session::open(&Address::parse(&server.url()).unwrap().beside("_fleet").unwrap()).unwrap()
+}
+
+fn count(session: &Session, sql: &str) -> i64 {
+    session.one(sql, &[]).unwrap().get(0)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o710_a_pause_of_a_host_that_outlived_all_workers_is_not_kept_once_more() {
+    let Some(server) = PostgresServer::start() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let fleet = open(&server, dir.path());
+    let pause = LanePause { number: 7, length: Duration::from_secs(3_600) };
+    fleet.0.record.lock().unwrap().begin_pause("https://resting.example", pause).unwrap();
+    let session = session(&server);
+    assert_eq!(count(&session, "SELECT COUNT(*) FROM lane"), 1);
+    until(&fleet, |fleet| !fleet.workers().is_empty()).await;
+    assert_eq!(count(&session, "SELECT COUNT(*) FROM lane"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o711_a_fleet_ends_also_if_its_database_does_not_answer_within_a_connection() {
+    let Some(server) = PostgresServer::start() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let fleet = open(&server, dir.path());
+    let (locking, beside) = (session(&server), session(&server));
+    let shutdown = Shutdown::new();
+    let running = tokio::spawn({
+        let (fleet, shutdown) = (fleet.clone(), shutdown.clone());
+        async move { fleet.run(shutdown).await }
+    });
+    locking.begin();
+    locking.batch("LOCK TABLE source").unwrap();
+    while count(&beside, "SELECT COUNT(*) FROM pg_locks WHERE NOT granted") == 0 {
+        sleep(Duration::from_millis(10)).await;
+    }
+    shutdown.request();
+    timeout(PATIENCE, running).await.unwrap().unwrap().unwrap();
+}
