@@ -14,6 +14,7 @@ use crate::{
     plan::plausible,
     read::{
         applied::{digest_of, joined},
+        former::refuse_former,
         kind::ExpectedKind,
     },
     run::{SetRun, SyncRun},
@@ -51,7 +52,7 @@ impl Inventory {
         let mut opened = pin!(opened_ahead(run.network.documents.clone(), members, index.origin()));
         while let Some((uri, document)) = opened.next().await {
             let current = document.map_err(Error::from).and_then(|document| {
-                generation.refuse_former(index, &uri, &document)?;
+                refuse_former(&uri, &document, generation.stated(&uri), index.date)?;
                 Ok(document)
             });
             let read = match current {
