@@ -34,7 +34,7 @@ pub(crate) struct ChangeDocuments {
     /// The document that leads to them, if it is new.
     pub(crate) top: Option<DocumentRecord>,
     /// The time at which the index over several was sent.
-    sent: Option<DateTime>,
+    pub(super) sent: Option<DateTime>,
     /// Their kind.
     pub(super) kind: ChangeKind,
 }
