@@ -15,6 +15,7 @@ mod inventory_count;
 mod keeping;
 mod kept;
 mod later;
+mod limit;
 mod links;
 mod list;
 mod merging;

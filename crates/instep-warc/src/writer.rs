@@ -110,7 +110,10 @@ impl<W: Write> WarcWriter<W> {
         let mut left = length;
         while left > 0 {
             let most = usize::try_from(left).map_or(STEP, |left| left.min(STEP));
-            let read = block.read(&mut text[..most])?;
+            let read = match block.read(&mut text[..most]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                read => read?,
+            };
             if read == 0 {
                 return Err(too_short());
             }
@@ -205,5 +208,39 @@ fn too_short() -> io::Error {
 impl<W> fmt::Debug for WarcWriter<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WarcWriter").field("offset", &self.offset).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{WarcKind, WarcReader};
+
+    /// A reader that a signal interrupts before each part.
+    struct Interrupted<'a> {
+        bytes: &'a [u8],
+        is_next: bool,
+    }
+
+    impl Read for Interrupted<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.is_next = !self.is_next;
+            if self.is_next { Err(io::ErrorKind::Interrupted.into()) } else { self.bytes.read(buffer) }
+        }
+    }
+
+    #[test]
+    fn o689_a_record_whose_block_a_signal_interrupts_is_written() {
+        let text = "text ".repeat(1_000);
+        for packing in [RecordPacking::Compressed, RecordPacking::Stored] {
+            let mut block = Interrupted { bytes: text.as_bytes(), is_next: false };
+            let head = WarcHead::new(WarcKind::Resource, "<urn:x:1>", "2026-01-01T00:00:00Z");
+            let mut writer = WarcWriter::new(Vec::new(), 0);
+            writer.write(&head, text.len() as u64, &mut block, packing).unwrap();
+            let (bytes, mut read) = (writer.into_inner(), String::new());
+            let mut take = |record: crate::WarcRecord<'_>| record.block.read_to_string(&mut read).map(drop);
+            assert!(WarcReader::new(&bytes[..]).next(&mut take).unwrap());
+            assert_eq!(read, text);
+        }
     }
 }

@@ -28,44 +28,55 @@ const PAGE: usize = 1_000;
 
 const CONTEXT: &str = "http://iiif.io/api/discovery/1/context.json";
 
-/// Writes the collection of a Source whose documents lie in `out`, served at `base_url`. `kind` is the type of its
-/// objects. Only changed files are written, the pages before the collection. Returns their number.
+/// Writes the collection of a Source whose documents lie in `out`, served at `base_url`, with the resources of all its
+/// sets. `kind` is the type of its objects. Only changed files are written, the pages before the collection. Returns
+/// their number.
 ///
 /// Errors: a list cannot be read, or a file not written.
-pub(crate) fn write(out: &Path, base_url: &str, kind: &str) -> anyhow::Result<usize> {
+pub(crate) fn write(out: &Path, base_url: &str, sets: &[String], kind: &str) -> anyhow::Result<usize> {
     let slash = if base_url.ends_with('/') { "" } else { "/" };
     let base_url = format!("{base_url}{slash}");
     let newest = NewestActivities::begin()?;
     read_former(&out.join(FOLDER), &newest)?;
-    let lists = out.join("resourcesync");
-    each(&lists.join("resourcelist.xml"), (out, &base_url), &mut |entry, at| {
+    for (number, set) in sets.iter().enumerate() {
+        // A set without a name has its lists beside the folders of the others.
+        see_set(&out.join("resourcesync").join(set), (out, &base_url), number, &newest)?;
+    }
+    newest.settle()?;
+    newest.note_former_deletions()?;
+    place(&out.join(FOLDER), &format!("{base_url}{FOLDER}/"), kind, &newest)
+}
+
+/// Reads the lists of a set.
+///
+/// Errors: a list cannot be read.
+fn see_set(lists: &Path, place: (&Path, &str), set: usize, newest: &NewestActivities) -> anyhow::Result<()> {
+    each(&lists.join("resourcelist.xml"), place, &mut |entry, at| {
         // The time of a file may lie in the future; then the time of the list is used.
         let time = entry.lastmod.filter(|time| at.is_none_or(|at| time.instant() <= at.instant())).or(at);
         let uri = entry.loc.as_str();
-        let is_later =
+        let precedes =
             |gone: &ResourceActivity| time.is_none_or(|time| time.instant() <= gone.time.instant());
         match (newest.former(uri)?, time) {
             // It is there again, with an older file, and the Change Lists may not say any more since when.
-            (Some(gone), _) if gone.change == Change::Deleted && is_later(&gone) => {
-                at.map_or(Ok(()), |at| newest.note(uri, at, &Change::Updated))?;
+            (Some(gone), _) if gone.change == Change::Deleted && precedes(&gone) => {
+                at.map_or(Ok(()), |at| newest.see(set, uri, at, &Change::Updated))?;
             }
             // A resource keeps its former time: a renewed list does not mean that its resources have changed.
             (Some(known), _) if known.change != Change::Deleted => {
-                newest.note(uri, known.time, &known.change)?;
+                newest.see(set, uri, known.time, &known.change)?;
             }
-            (_, Some(time)) => newest.note(uri, time, &Change::Updated)?,
+            (_, Some(time)) => newest.see(set, uri, time, &Change::Updated)?,
             (_, None) => {}
         }
         Ok(())
     })?;
-    each(&lists.join("changelist.xml"), (out, &base_url), &mut |entry, _| {
+    each(&lists.join("changelist.xml"), place, &mut |entry, _| {
         if let (Some(change), Some(time)) = (&entry.metadata.change, entry.metadata.datetime) {
-            newest.note(entry.loc.as_str(), time, change)?;
+            newest.see(set, entry.loc.as_str(), time, change)?;
         }
         Ok(())
-    })?;
-    newest.note_former_deletions()?;
-    place(&out.join(FOLDER), &format!("{base_url}{FOLDER}/"), kind, &newest)
+    })
 }
 
 /// Removes the collection that earlier publications wrote into `out`, the collection before its pages. Returns `false` if
@@ -254,13 +265,31 @@ mod tests {
         fs::write(folder.join(page_name(0)), page_of("http://x/a")).unwrap();
         // A folder can no more be read than a file on a damaged disk.
         fs::create_dir(folder.join(page_name(1))).unwrap();
-        let refused = write(out.path(), "http://x/", "Manifest").unwrap_err().to_string();
+        let refused = write(out.path(), "http://x/", &[String::new()], "Manifest").unwrap_err().to_string();
         assert!(refused.contains("page-1.json"), "{refused}");
         fs::remove_dir(folder.join(page_name(1))).unwrap();
         fs::write(folder.join(page_name(1)), page_of("http://x/b")).unwrap();
-        write(out.path(), "http://x/", "Manifest").unwrap();
+        write(out.path(), "http://x/", &[String::new()], "Manifest").unwrap();
         let page = fs::read_to_string(folder.join(page_name(0))).unwrap();
         assert!(page.contains("http://x/a") && page.contains("http://x/b"), "{page}");
+    }
+
+    #[test]
+    fn o673_the_resources_of_all_sets_are_in_the_collection() {
+        let out = tempfile::tempdir().unwrap();
+        let sets = ["", "museum"].map(str::to_owned);
+        for set in &sets {
+            let lists = out.path().join("resourcesync").join(set);
+            fs::create_dir_all(&lists).unwrap();
+            let list = format!(
+                "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" xmlns:rs=\"http://www.openarchives.org/rs/terms/\">\
+                 <rs:md capability=\"resourcelist\" at=\"2026-03-01T00:00:00Z\"/><url><loc>http://x/a{set}</loc></url></urlset>"
+            );
+            fs::write(lists.join("resourcelist.xml"), list).unwrap();
+        }
+        write(out.path(), "http://x/", &sets, "Manifest").unwrap();
+        let page = fs::read_to_string(out.path().join(FOLDER).join(page_name(0))).unwrap();
+        assert!(page.contains("\"http://x/a\"") && page.contains("\"http://x/amuseum\""), "{page}");
     }
 
     #[test]
@@ -281,7 +310,7 @@ mod tests {
         for (at, newest) in [("2026-03-01T00:00:00Z", "Update"), ("2026-01-15T00:00:00Z", "Delete")] {
             fs::write(&page, json!({ "orderedItems": [gone] }).to_string()).unwrap();
             fs::write(out.path().join("resourcesync/resourcelist.xml"), list_at(at)).unwrap();
-            write(out.path(), "http://x/", "Manifest").unwrap();
+            write(out.path(), "http://x/", &[String::new()], "Manifest").unwrap();
             let written: Value = serde_json::from_slice(&fs::read(&page).unwrap()).unwrap();
             let items = written["orderedItems"].as_array().unwrap();
             assert_eq!((items.len(), items[0]["type"].as_str()), (1, Some(newest)), "{written}");
@@ -295,12 +324,13 @@ mod tests {
         fs::create_dir_all(out.path().join(FOLDER)).unwrap();
         for damaged in ["", "{\"orderedItems\": [{\"type\": \"Delete\""] {
             fs::write(&page, damaged).unwrap();
-            let refused = write(out.path(), "http://x/", "Manifest").unwrap_err().to_string();
+            let refused =
+                write(out.path(), "http://x/", &[String::new()], "Manifest").unwrap_err().to_string();
             assert!(refused.contains("page-0.json is damaged"), "{refused}");
             assert_eq!(fs::read_to_string(&page).unwrap(), damaged);
         }
         fs::remove_file(&page).unwrap();
-        assert_eq!(write(out.path(), "http://x/", "Manifest").unwrap(), 1);
+        assert_eq!(write(out.path(), "http://x/", &[String::new()], "Manifest").unwrap(), 1);
     }
 
     #[test]
@@ -308,7 +338,7 @@ mod tests {
         let out = tempfile::tempdir().unwrap();
         let folder = out.path().join(FOLDER);
         assert!(!withdraw(out.path()).unwrap());
-        write(out.path(), "http://x/", "Manifest").unwrap();
+        write(out.path(), "http://x/", &[String::new()], "Manifest").unwrap();
         fs::rename(folder.join(COLLECTION), folder.join("mine.json")).unwrap();
         // A link to itself can no more be read than a file on a damaged disk.
         std::os::unix::fs::symlink(COLLECTION, folder.join(COLLECTION)).unwrap();

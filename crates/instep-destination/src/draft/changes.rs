@@ -10,9 +10,8 @@ use crate::{
     documents::{Document, Entries},
     plan::{
         Desired, DesiredPresence, LinksNamed, Mark, Place, Shape, Survey, fold, is_later, packed_difference,
-        plausible, resource, supersedes,
+        plausible, resource,
     },
-    state::{Action, ActionKind, HeldResource},
 };
 
 impl Draft {
@@ -69,7 +68,7 @@ impl Draft {
         let packs_differences = !is_list && document.header.dialect.packs_differences();
         let mut entries = document.read()?;
         let mut entry = Entry::default();
-        let (mut part, mut weight) = (Vec::new(), 0);
+        let (mut part, mut linked, mut weight) = (Vec::new(), Vec::new(), 0);
         // The position of an entry is known only within a part: in a list of that order, later entries are older.
         let most = if shape.times.newest_first { Self::PART_OF_NEWEST } else { Self::PART };
         // In a list that was read before, the position of an entry shows that it is new, not its time.
@@ -105,17 +104,18 @@ impl Draft {
                     desired.forget_fixity();
                 }
                 weight += desired.weight();
+                weight += self.add_linked_after(&mut linked, speaker.as_ref(), &entry, &desired);
                 part.push(desired);
             } else {
                 self.account.excluded += 1;
             }
             if weight >= most {
                 weight = 0;
-                self.merge_changes(std::mem::take(&mut part), links)?;
+                self.merge_changes(std::mem::take(&mut part), std::mem::take(&mut linked), links)?;
             }
         }
         self.report_new_unusable(document, &mut entries, shape.unusable, reported);
-        self.merge_changes(part, links)
+        self.merge_changes(part, linked, links)
     }
 
     /// Reports entries without a usable `loc`, but for those that were reported when the list was read before (B27).
@@ -186,109 +186,20 @@ impl Draft {
         self.policy.condition.is_some() && entry.link_for(&Relation::DescribedBy).is_none()
     }
 
-    fn merge_changes(&mut self, mut part: Vec<Desired>, links: LinksNamed) -> Result<(), Error> {
+    /// Decides about a part of changes, and about the targets of their links that the part does not name itself.
+    fn merge_changes(
+        &mut self,
+        mut part: Vec<Desired>,
+        linked: Vec<Desired>,
+        links: LinksNamed,
+    ) -> Result<(), Error> {
         self.account.superseded += fold(&mut part);
-        let Some(most) = self.policy.limit else { return self.merge(part, links, PartSource::Changes, None) };
-        if self.inventory.usable > 0 {
-            self.count_held_beside_inventory(&part)?;
-        } else {
-            let (held, returned) = self.count_held_after(&part)?;
-            self.inventory.selected = held;
-            self.take_back_room(held.saturating_sub(most).min(returned))?;
+        let linked = self.unlisted(&part, linked)?;
+        self.merge_within_limit(part, links)?;
+        if linked.is_empty() {
+            return Ok(());
         }
-        let is_cut = self.inventory.is_cut;
-        let before = if is_cut { 0 } else { most.saturating_sub(self.inventory.selected) };
-        let mut room = before;
-        let merged = self.merge(part, links, PartSource::Changes, Some(&mut room));
-        self.inventory.selected += before - room;
-        merged
-    }
-
-    /// Counts the resources that the set will hold without those that a part adds. Without an inventory in the plan, the
-    /// limit refers to them. What an earlier list deletes and this part names again makes no room: it stays. Returns also
-    /// how many of these there are.
-    fn count_held_after(&self, part: &[Desired]) -> Result<(u64, u64), Error> {
-        let planned = |kind| self.actions.totals(kind).0;
-        let mut gone = planned(ActionKind::Delete);
-        let (may_return, mut returned) = (gone > 0, 0);
-        for desired in part {
-            gone += u64::from(self.addition_taken_back(desired)?.is_some());
-        }
-        for desired in part.iter().filter(|_| self.policy.delete) {
-            let is_absent = desired.presence == DesiredPresence::Absent;
-            if !is_absent && !may_return {
-                continue;
-            }
-            let uri = desired.uri.as_str();
-            let earlier = self.actions.for_uri(uri)?.filter(|action| action.kind == ActionKind::Delete);
-            match earlier {
-                Some(earlier) => {
-                    let returns = !is_absent && supersedes(desired.place(), earlier.desired.place());
-                    gone -= u64::from(returns);
-                    returned += u64::from(returns);
-                }
-                None => {
-                    let held = if is_absent { self.state.held(uri)? } else { None };
-                    gone += u64::from(held.is_some_and(|held| !self.outlasts(&held, desired)));
-                }
-            }
-        }
-        let held = self.state.held_in(&[self.set])? + planned(ActionKind::Create);
-        Ok((held.saturating_sub(gone), returned))
-    }
-
-    /// Leaves out so many of the resources that were added last: they were in the room of others, which return (O288).
-    fn take_back_room(&mut self, added: u64) -> Result<(), Error> {
-        for Action { desired, .. } in self.actions.last_of_kind(ActionKind::Create, added)? {
-            // A pending retry took no room.
-            if !self.state.is_owed(desired.uri.as_str())? {
-                self.exclude(desired.uri.as_str())?;
-                self.inventory.selected -= 1;
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns `true` if what is held came after a deletion: the resource was created again, and its deletion makes no room.
-    fn outlasts(&self, held: &HeldResource, deletion: &Desired) -> bool {
-        let changed = plausible(held.metadata.datetime, Some(self.clocks.latest_time()));
-        deletion.says_when && is_later(changed, deletion.metadata.datetime)
-    }
-
-    /// Returns the planned addition that a change takes back: the resource does not come, so another one may.
-    fn addition_taken_back(&self, desired: &Desired) -> Result<Option<Action>, Error> {
-        if matches!(desired.presence, DesiredPresence::Present | DesiredPresence::Unclear) {
-            return Ok(None);
-        }
-        let earlier = self.actions.for_uri(desired.uri.as_str())?;
-        Ok(earlier.filter(|earlier| {
-            earlier.kind == ActionKind::Create && supersedes(desired.place(), earlier.desired.place())
-        }))
-    }
-
-    /// Counts the held resources among changes that no document of the plan named before: they count for the limit as
-    /// much as those that the changes add, otherwise each comparison of the complete copy would add others (O61). Those
-    /// that count already and go make room, and so do additions that are taken back.
-    fn count_held_beside_inventory(&mut self, part: &[Desired]) -> Result<(), Error> {
-        for desired in part {
-            if let Some(addition) = self.addition_taken_back(desired)? {
-                // A pending retry that the inventory does not list took no room.
-                let counts = addition.desired.is_listed || !self.state.is_owed(desired.uri.as_str())?;
-                self.inventory.selected = self.inventory.selected.saturating_sub(u64::from(counts));
-            }
-            let held = self.state.held(desired.uri.as_str())?;
-            let Some(held) = held.filter(|held| !self.marks.has(held.id)) else { continue };
-            let counts = self.was_taken_from_limit(&held)?;
-            let goes = self.policy.delete && !self.outlasts(&held, desired);
-            let selected = &mut self.inventory.selected;
-            match desired.presence {
-                DesiredPresence::Present | DesiredPresence::Unclear => *selected += u64::from(!counts),
-                DesiredPresence::Absent if goes => {
-                    *selected = selected.saturating_sub(u64::from(counts));
-                }
-                DesiredPresence::Absent | DesiredPresence::Excluded => {}
-            }
-        }
-        Ok(())
+        // A link says nothing about the links of its target.
+        self.merge(linked, LinksNamed::Some, PartSource::Changes, None)
     }
 }

@@ -7,7 +7,7 @@ use super::Draft;
 use crate::{
     Error,
     map::climbs,
-    plan::Desired,
+    plan::{Desired, DesiredPresence},
     state::{Action, ActionKind, Actions, Marks},
     versions::linked,
 };
@@ -68,6 +68,49 @@ impl Draft {
             }
         }
         Ok(())
+    }
+
+    /// Adds the targets of links that are wanted too to those of a part, as of the change that names them. Returns their
+    /// number (O660).
+    pub(super) fn add_linked_after(
+        &mut self,
+        linked: &mut Vec<Desired>,
+        speaker: Option<&Origin>,
+        entry: &Entry,
+        change: &Desired,
+    ) -> usize {
+        if !matches!(change.presence, DesiredPresence::Present | DesiredPresence::Unclear) {
+            return 0;
+        }
+        let before = linked.len();
+        self.add_linked(linked, speaker, entry);
+        for target in &mut linked[before..] {
+            target.metadata.datetime = change.metadata.datetime;
+            (target.ordinal, target.is_undated) = (change.ordinal, change.is_undated);
+        }
+        self.account.read += (linked.len() - before) as u64;
+        linked.len() - before
+    }
+
+    /// Returns the targets of links, each once, that neither a part nor the plan has: an entry about the resource itself
+    /// takes precedence. The part is in the order of the URIs.
+    pub(super) fn unlisted(
+        &mut self,
+        part: &[Desired],
+        mut linked: Vec<Desired>,
+    ) -> Result<Vec<Desired>, Error> {
+        let all = linked.len();
+        linked.sort_by(|a, b| a.uri.cmp(&b.uri));
+        linked.dedup_by(|a, b| a.uri == b.uri);
+        let mut unlisted = Vec::new();
+        for target in linked {
+            let is_listed = part.binary_search_by(|listed| listed.uri.cmp(&target.uri)).is_ok();
+            if !is_listed && self.actions.for_uri(target.uri.as_str())?.is_none() {
+                unlisted.push(target);
+            }
+        }
+        self.account.superseded += (all - unlisted.len()) as u64;
+        Ok(unlisted)
     }
 
     /// Returns the representation that the operator's order of media types puts before an entry's own (§14.3).

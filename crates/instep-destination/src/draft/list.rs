@@ -170,7 +170,7 @@ impl Draft {
     }
 
     /// Adds the linked resources of the entry that are also wanted: a description, a preview (§14.5, §14.6).
-    fn add_linked(&self, linked: &mut Vec<Desired>, speaker: Option<&Origin>, entry: &Entry) {
+    pub(super) fn add_linked(&self, linked: &mut Vec<Desired>, speaker: Option<&Origin>, entry: &Entry) {
         let relations = &self.policy.with_links;
         let in_scope = |link: &&Link| {
             relations.contains(&link.rel)

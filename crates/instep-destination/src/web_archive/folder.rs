@@ -47,7 +47,13 @@ impl ArchiveFolder {
     pub(super) fn open(options: &ArchiveOptions) -> Result<Self, StoreError> {
         let dir = options.dir.clone();
         let failed = |doing, error| StoreError::io(doing, dir.display().to_string(), error);
+        let is_new = !dir.exists();
         fs::create_dir_all(&dir).map_err(|error| failed("create", error))?;
+        let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        // A folder in one that may not be read is used all the same.
+        if is_new && let Ok(parent) = File::open(parent) {
+            parent.sync_all().map_err(|error| failed("sync", error))?;
+        }
         let folder = File::open(&dir).map_err(|error| failed("open", error))?;
         let lock = Lock::take(&folder, &format!("instep sync (process {})", std::process::id()));
         let lock = lock.map_err(|error| match error {

@@ -12,6 +12,7 @@ use crate::{
     record::{Claim, FleetWorker},
 };
 
+mod applying;
 mod changing;
 mod places;
 #[cfg(feature = "postgres")]

@@ -91,7 +91,7 @@ impl FleetRecord {
                 let noted = (who, operation.as_str(), Some(name));
                 let is_done = operation.apply(statements, name)? > 0;
                 // The attempt before may have removed it, and the answer was lost.
-                if !is_done && !(is_repeated && Self::is_noted(statements, now, noted)?) {
+                if !(is_done || is_repeated && Self::is_noted(statements, now, noted)?) {
                     return Err(FleetError::Unknown { name: name.clone() });
                 }
                 Self::note(statements, now, noted)?;

@@ -38,7 +38,7 @@ impl RepositoryIndex {
         if !self.in_transaction(|| self.take_changes(view, &snapshot, most))? {
             return Ok(None);
         }
-        self.retry_unread(view, &snapshot, most)?;
+        self.retry_unread(view, &snapshot)?;
         Ok(Some(snapshot))
     }
 

@@ -10,30 +10,28 @@ use super::{error::AnswerError, index::RepositoryIndex};
 /// The pause after a document that still cannot be read: the attempt may wait for another host, and harvesters wait for it.
 const PAUSE: Duration = Duration::from_secs(60);
 
+/// The most documents that are read again for one request.
+const MOST: usize = 100;
+
 impl RepositoryIndex {
-    /// Reads at most this many documents again, those first that wait longest, and ends at one that still cannot be read.
+    /// Reads some documents again, those first that wait longest, and ends at one that still cannot be read.
     ///
     /// # Errors
     /// If catalogue or index fail.
-    pub(super) fn retry_unread(
-        &mut self,
-        view: &SourceView,
-        snapshot: &Snapshot,
-        most: usize,
-    ) -> Result<(), AnswerError> {
+    pub(super) fn retry_unread(&mut self, view: &SourceView, snapshot: &Snapshot) -> Result<(), AnswerError> {
         if self.retry_at.is_some_and(|at| Instant::now() < at) {
             return Ok(());
         }
-        if self.in_transaction(|| self.read_again(view, snapshot, most))? {
+        if self.in_transaction(|| self.read_again(view, snapshot))? {
             self.retry_at = Instant::now().checked_add(PAUSE);
         }
         Ok(())
     }
 
     /// Reads documents again; returns `true` if one still cannot be read.
-    fn read_again(&self, view: &SourceView, snapshot: &Snapshot, most: usize) -> Result<bool, AnswerError> {
+    fn read_again(&self, view: &SourceView, snapshot: &Snapshot) -> Result<bool, AnswerError> {
         let now = snapshot.at().instant().0;
-        for uri in self.unread(most)? {
+        for uri in self.unread(MOST)? {
             self.connection.prepare_cached("DELETE FROM unread WHERE uri = ?1")?.execute([&uri])?;
             if let Some(resource) = view.resource(snapshot, &uri)? {
                 self.index(view, &resource, now, 0)?;

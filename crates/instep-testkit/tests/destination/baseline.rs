@@ -244,6 +244,37 @@ fn what_an_entry_links_to_is_fetched_where_it_is_asked_for() {
 }
 
 #[test]
+fn o660_what_a_change_links_to_is_fetched_where_it_is_asked_for() {
+    let copy = Copy::of_three();
+    let sync = || copy.sync_with(|options| options.selection.with_links.push("describedby".to_owned()));
+    assert_eq!(sync().exit_code(), 0);
+    for path in ["about.xml", "b.txt"] {
+        let target = Uri::parse(&copy.source.url(path)).unwrap();
+        let new = format!("new-{path}");
+        copy.source.misstate(&new, move |entry| {
+            let link = resourcesync::Link::new(resourcesync::Relation::DescribedBy, target.clone());
+            entry.links.push(link);
+        });
+        copy.source.put(&new, "new");
+    }
+    copy.source.serve("about.xml", "about it");
+    // Its own entry says more than the link to it.
+    copy.source.put("b.txt", "changed");
+    let run = sync();
+    assert_eq!((run.exit_code(), run.report().created, run.report().updated), (0, 3, 1), "{:?}", run.heard);
+    assert_eq!(copy.read("about.xml").as_deref(), Some("about it"));
+    assert_eq!((copy.read("b.txt").as_deref(), copy.source.requests_for("b.txt")), (Some("changed"), 2));
+    // A list of everything names it by the same link, so that it is not surplus.
+    copy.source.snapshot();
+    copy.source.gap();
+    let run = copy.sync_with(|options| {
+        options.selection.with_links.push("describedby".to_owned());
+        options.delete = true;
+    });
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 0), "{:?}", run.heard);
+}
+
+#[test]
 fn o51_what_was_deleted_and_kept_goes_once_deletions_are_wanted() {
     let copy = Copy::laid_out(|layout| layout.lastmod = false);
     copy.source.rewrite("resourcelist.xml", |text| without(&without(&text, "at"), "completed"));

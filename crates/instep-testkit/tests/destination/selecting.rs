@@ -99,7 +99,7 @@ fn a_record_that_changes_chooses_its_resources_again() {
 #[test]
 fn a_record_that_does_not_come_leaves_its_resource_owed() {
     let copy = described();
-    copy.source.fail_always("about/a.json", instep_testkit::Fault::Status(404));
+    copy.source.fail_always("about/a.json", Fault::Status(404));
     let run = choosing(&copy, "/year > 2000");
     assert_eq!((run.exit_code(), held(&copy)), (3, vec![]), "{:?}", run.heard);
     copy.source.heal();

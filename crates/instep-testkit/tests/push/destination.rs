@@ -296,9 +296,7 @@ fn a_hub_that_has_moved_is_asked_where_it_is_now_within_the_scope() {
         let source = moved(status, &url);
         let mut following = Following::of(&source, &allowed).with_callbacks();
         following.options.poll = (Duration::from_millis(20), Duration::from_millis(100));
-        let says = |heard: &instep_destination::RecordedEvents, what: &str| {
-            heard.notes.iter().any(|note| note.contains(what))
-        };
+        let says = |heard: &RecordedEvents, what: &str| heard.notes.iter().any(|note| note.contains(what));
         let _ = following.during(|| {
             following.wait_until(|heard| says(heard, "old-hub refuses") || says(heard, "could not be asked"))
         });

@@ -117,7 +117,7 @@ impl ServedActivities {
         let may_write = written.not_before.is_none_or(|time| Instant::now() >= time);
         if written.publications != publications && may_write {
             let began = Instant::now();
-            let result = write(&self.out, self.view.place().base(), &self.kind);
+            let result = write(&self.out, self.view.place().base(), self.view.sets(), &self.kind);
             // Also after a failure: on a full disk each request would read all lists again.
             written.not_before = Some(Instant::now() + pause_after(began.elapsed()));
             result?;

@@ -8,6 +8,10 @@ const TABLES: &str = "
 CREATE TABLE former (uri TEXT NOT NULL PRIMARY KEY, time TEXT NOT NULL, change INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE newest (uri TEXT NOT NULL PRIMARY KEY, instant INTEGER NOT NULL, time TEXT NOT NULL, change INTEGER NOT NULL)
 WITHOUT ROWID;
+CREATE TABLE seen (
+    uri TEXT NOT NULL, number INTEGER NOT NULL, instant INTEGER NOT NULL, time TEXT NOT NULL, change INTEGER NOT NULL,
+    PRIMARY KEY (uri, number)
+) WITHOUT ROWID;
 BEGIN";
 
 /// An activity: the change of a resource at a time.
@@ -66,8 +70,26 @@ impl NewestActivities {
         self.0.prepare_cached(sql)?.query_row([uri], ResourceActivity::read).optional()
     }
 
+    /// Takes an activity in a list of a set, by its number, unless a newer one of its resource in this set is known.
+    pub(super) fn see(&self, set: usize, uri: &str, time: DateTime, change: &Change) -> rusqlite::Result<()> {
+        let sql = "INSERT INTO seen VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (uri, number) DO UPDATE
+                   SET instant = excluded.instant, time = excluded.time, change = excluded.change
+                   WHERE instant <= excluded.instant";
+        let row = params![uri, set as i64, time.unix_micros(), time.to_string(), number_of(change)];
+        self.0.prepare_cached(sql)?.execute(row)?;
+        Ok(())
+    }
+
+    /// Takes the newest activity of each resource in the lists. A resource that left one set and is in another one is there.
+    pub(super) fn settle(&self) -> rusqlite::Result<()> {
+        let sql = "INSERT INTO newest SELECT uri, instant, time, change FROM
+                   (SELECT *, row_number() OVER (PARTITION BY uri ORDER BY change = 2, instant DESC) AS place FROM seen)
+                   WHERE place = 1";
+        self.0.execute_batch(sql)
+    }
+
     /// Takes an activity, unless a newer one of its resource is known.
-    pub(super) fn note(&self, uri: &str, time: DateTime, change: &Change) -> rusqlite::Result<()> {
+    fn note(&self, uri: &str, time: DateTime, change: &Change) -> rusqlite::Result<()> {
         let sql = "INSERT INTO newest VALUES (?1, ?2, ?3, ?4) ON CONFLICT (uri) DO UPDATE
                    SET instant = excluded.instant, time = excluded.time, change = excluded.change
                    WHERE instant <= excluded.instant";
@@ -131,5 +153,24 @@ mod tests {
             .unwrap();
         assert_eq!(pages, [vec!["http://x/b deleted", "http://x/c created"], vec!["http://x/a updated"]]);
         assert_eq!(newest.count().unwrap(), 3);
+    }
+    #[test]
+    fn o673_a_resource_that_left_one_set_and_is_in_another_one_is_there() {
+        let time = |text: &str| DateTime::parse(text).unwrap();
+        let newest = NewestActivities::begin().unwrap();
+        newest.see(0, "http://x/a", time("2026-01-01T00:00:00Z"), &Change::Updated).unwrap();
+        newest.see(1, "http://x/a", time("2026-01-01T00:00:00Z"), &Change::Updated).unwrap();
+        newest.see(1, "http://x/a", time("2026-01-02T00:00:00Z"), &Change::Deleted).unwrap();
+        newest.see(1, "http://x/b", time("2026-01-01T00:00:00Z"), &Change::Updated).unwrap();
+        newest.see(1, "http://x/b", time("2026-01-03T00:00:00Z"), &Change::Deleted).unwrap();
+        newest.settle().unwrap();
+        let mut found = Vec::new();
+        newest
+            .pages(9, &mut |page| {
+                found.extend(page.iter().map(|one| format!("{} {}", one.uri, one.change.as_str())));
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(found, ["http://x/a updated", "http://x/b deleted"]);
     }
 }

@@ -107,7 +107,10 @@ impl PublishCommand {
             (None, true) => preview("publish", &options, output),
             (None, false) => {
                 let update_activities = |_: &PublishReport| match &self.activities {
-                    Some(kind) => activities::write(&options.out, &base_url, kind).map(drop),
+                    Some(kind) => {
+                        let sets: Vec<_> = options.sets.iter().map(|set| set.name.clone()).collect();
+                        activities::write(&options.out, &base_url, &sets, kind).map(drop)
+                    }
                     None => withdraw_activities(&options, output),
                 };
                 match publish_once_and("publish", &options, self.wait, output, &update_activities)? {

@@ -197,39 +197,6 @@ async fn o510_an_action_that_is_recorded_is_applied_also_if_whoever_asked_for_it
     until(&fleet, |fleet| fleet.source(&name("a")).is_some_and(|a| a.standing.ended.is_some())).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn o718_a_source_is_added_with_its_line_in_the_log_of_actions_or_not_at_all() {
-    let dir = tempfile::tempdir().unwrap();
-    let fleet = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
-    let file = rusqlite::Connection::open(dir.path().join(".instep/fleet.sqlite")).unwrap();
-    let full = "CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'full'); END";
-    file.execute_batch(full).unwrap();
-    let a = SourceDefinition::new(name("a"), "https://a.example/");
-    fleet.add(&a, "ada").await.unwrap_err();
-    file.execute_batch("DROP TRIGGER full").unwrap();
-    fleet.add(&a, "ada").await.unwrap();
-    assert!(fleet.source(&name("a")).is_some());
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn o720_a_pause_that_a_host_requested_outlasts_a_new_configuration() {
-    let a = with_files(1);
-    a.fail_always("capabilitylist.xml", Fault::RetryAfter(503, "600".to_owned()));
-    let dir = tempfile::tempdir().unwrap();
-    let fleet = Fleet::open(options(dir.path()), &[source("a", &a)], Arc::new(Quiet)).unwrap();
-    let mut next = options(dir.path());
-    next.alert_after = 7;
-    let keeping = until(&fleet, |fleet| fleet.state().options().alert_after == 7);
-    let reloading = async {
-        while fleet.figures().waiting.is_empty() {
-            sleep(Duration::from_millis(10)).await;
-        }
-        fleet.reload(next, &[source("a", &a)]).await.unwrap();
-    };
-    tokio::join!(keeping, reloading);
-    assert!(!fleet.figures().waiting.is_empty(), "the host would get requests again at once");
-}
-
 /// Fails when an alert cannot be sent.
 struct Breaking;
 
