@@ -1,4 +1,4 @@
-//! Responses that cannot be the listed resource, although its entry has neither a length nor a digest that shows it.
+//! Responses that are not the listed state of a resource, although no digest shows it.
 
 use resourcesync::MediaType;
 
