@@ -8,6 +8,7 @@ mod change_lists;
 mod changes;
 mod dump;
 mod dump_package;
+mod former;
 mod inventory;
 mod kind;
 mod member_times;

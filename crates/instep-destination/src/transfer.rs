@@ -5,6 +5,7 @@ mod adopt;
 mod batches;
 mod carrier;
 mod conclusion;
+mod doubtful;
 mod early;
 mod feed;
 pub(crate) mod fetch;

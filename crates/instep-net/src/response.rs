@@ -40,8 +40,12 @@ impl Response {
     /// Reads the times of the response.
     pub fn times(&self) -> ResponseTimes {
         let time = |name| httpdate::parse_http_date(self.header(name)?).ok();
-        let age = || Some(Duration::from_secs(self.header(header::AGE)?.trim().parse().ok()?));
-        ResponseTimes { modified: time(header::LAST_MODIFIED), sent: time(header::DATE), age: age() }
+        let seconds = self.header(header::AGE).and_then(|age| age.trim().parse().ok());
+        ResponseTimes {
+            modified: time(header::LAST_MODIFIED),
+            sent: time(header::DATE),
+            age: seconds.map(Duration::from_secs),
+        }
     }
 
     /// Returns a header as text; `None` if it is missing or not text.

@@ -7,6 +7,7 @@ use resourcesync::{Change, DateTime, Metadata};
 use super::{
     change_lists::{ChangeDocuments, MemberDocument},
     dump_package::DumpPackage,
+    former::refuse_former,
     kind::ExpectedKind,
     packages::PackageList,
     passed::{Passed, ReadChanges},
@@ -35,7 +36,7 @@ impl ChangeDocuments {
         let mut records = Vec::new();
         for MemberDocument { member, document } in std::mem::take(&mut self.lists) {
             let known = read.checkpoint.document.as_ref() == Some(&member.uri);
-            let held = run.state().document(&member.uri)?.filter(|_| known);
+            let held = run.state().document(&member.uri)?.filter(|_| known && member.until.is_none());
             let opened = match document {
                 Some(document) => Ok(Some(document)),
                 None => run.network.open(&member.uri, Some(&self.speaker), held.as_ref()).await,
@@ -43,6 +44,7 @@ impl ChangeDocuments {
             let opened = opened.and_then(|document| {
                 if let Some(document) = &document {
                     self.kind.document().check_list(document)?;
+                    refuse_former(&member.uri, document, member.until, self.sent)?;
                 }
                 let mut new = PackageList::new(run.network.documents.folder());
                 if let Some(document) = &document {

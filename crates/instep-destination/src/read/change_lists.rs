@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
+    former::{refuse_former, refuse_older},
     kind::ChangeKind,
     member_times::{find_beginning, find_times},
     passed::{Passed, ReadChanges},
 };
 use crate::{
-    Error, Guard, ProblemKind,
+    Error, ProblemKind,
     clock::latest_time,
     discover::CapabilitySet,
     documents::Document,
     error::BesideUrl as _,
-    plan::{IndexMember, Mark, Reach, Shape, members_to_read, reach},
+    plan::{IndexMember, Mark, Reach, members_to_read, reach},
     records::DocumentNote,
     run::{SetRun, SyncRun, record_of},
     state::{Checkpoint, DocumentRecord},
@@ -32,6 +33,8 @@ pub(crate) struct ChangeDocuments {
     pub(crate) speaker: Uri,
     /// The document that leads to them, if it is new.
     pub(crate) top: Option<DocumentRecord>,
+    /// The time at which the index over several was sent.
+    pub(super) sent: Option<DateTime>,
     /// Their kind.
     pub(super) kind: ChangeKind,
 }
@@ -114,7 +117,8 @@ impl ChangeDocuments {
         let begins = if last.is_none() { top.at.and(checkpoint.datetime) } else { top.at };
         let lists = last.map(|uri| MemberDocument { member: IndexMember::new(uri), document: None });
         let reach = checkpoint.datetime.map_or(Reach::Unknown, |time| reach(&time, begins.as_ref()));
-        Self { reach, lists: lists.into_iter().collect(), speaker: top.uri, top: None, kind }
+        let lists = lists.into_iter().collect();
+        Self { reach, lists, speaker: top.uri, top: None, sent: None, kind }
     }
 
     fn of(
@@ -136,7 +140,7 @@ impl ChangeDocuments {
             };
             let member = IndexMember { from: begins, until: root.until, ..IndexMember::new(uri.clone()) };
             let lists = vec![MemberDocument { member, document: Some(document) }];
-            return Self { reach, lists, speaker: uri.clone(), top: None, kind };
+            return Self { reach, lists, speaker: uri.clone(), top: None, sent: None, kind };
         }
         let last = checkpoint.document.as_ref();
         let is_last_listed = members.iter().any(|member| Some(&member.uri) == last);
@@ -160,7 +164,7 @@ impl ChangeDocuments {
             .into_iter()
             .map(|member| MemberDocument { member: member.clone(), document: None })
             .collect();
-        Self { reach, lists, speaker: uri.clone(), top, kind }
+        Self { reach, lists, speaker: uri.clone(), top, sent: document.date, kind }
     }
 
     /// Keeps documents that were opened already for the lists that they are.
@@ -222,12 +226,14 @@ impl ChangeDocuments {
         let document = match document {
             Some(document) => Some(document),
             None => {
-                let held = record.as_ref().filter(|_| known);
+                // A cache answers 304 also for the state from before the list was closed.
+                let held = record.as_ref().filter(|_| known && member.until.is_none());
                 run.network.open(&member.uri, Some(&self.speaker), held).await?
             }
         };
         let Some(document) = document else { return Ok(()) };
         self.kind.document().check_list(&document)?;
+        refuse_former(&member.uri, &document, member.until, self.sent)?;
         let reported = reported_unusable(run, record.as_ref(), &document)?;
         let mark = known.then(|| Mark {
             from: record.and_then(|record| record.at),
@@ -263,15 +269,6 @@ fn reported_unusable(
     let from = document.header.metadata.as_ref().and_then(|root| root.from);
     let Some(record) = record.filter(|record| record.at == from) else { return Ok(0) };
     Ok(DocumentNote::read(run.state(), record)?.unusable)
-}
-
-/// Refuses a list that has lost entries since it was read: it is an older one (D36).
-fn refuse_older(uri: &Uri, shape: &Shape) -> Result<(), Error> {
-    if !shape.went_back {
-        return Ok(());
-    }
-    let what = format!("{uri} has fewer changes than when it was read last: it is an older one");
-    Err(Error::Refused { guard: Guard::TimeWentBack, what })
 }
 
 /// Returns the members from the last read one on: without times only their order is known.

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use instep_net::{HttpError, Permission};
 use resourcesync::{DateTime, MediaType, Uri};
 
-use super::unexplained::Unexplained;
+use super::{
+    doubtful::{former_state, is_a_page_instead},
+    unexplained::Unexplained,
+};
 use crate::{
     Error, Problem, ProblemKind,
     commit::{Commit, NewFile},
@@ -98,14 +101,16 @@ pub(super) fn settle(
 ) -> Result<Settlement, Error> {
     let has_length = task.context.action.desired.metadata.length.is_some();
     let is_unverified = !has_length && matches!(&outcome, FetchOutcome::Staged(arrival) if !arrival.verified);
-    if let Some(failure) = refuse_former(&task.context.action, &outcome) {
+    if let Some(what) = former_state(&task.context.action, &outcome) {
         if let FetchOutcome::Staged(arrival) = &outcome {
             run.copy.store.staging().discard(&[arrival.staged.name]);
         }
+        let failure = TransferFailure::new(ProblemKind::Mismatch, what);
         return Ok(Settlement::pending(set, task.context.action.desired, failure));
     }
+    let is_page = is_a_page_instead(&task.context.action, &outcome, run.state())?;
     let failure = match outcome {
-        FetchOutcome::Staged(arrival) if is_a_page_instead(&task.context.action.desired, &arrival) => {
+        FetchOutcome::Staged(arrival) if is_page => {
             run.copy.store.staging().discard(&[arrival.staged.name]);
             run.login_page.page(&task.uri, arrival.staged.length);
             let what = "It came as a page instead of what the Source lists".to_owned();
@@ -237,36 +242,6 @@ impl Placer {
             }
         }
     }
-}
-
-/// Returns `true` if HTML arrived instead of another type, and neither length nor digest could detect it (D31).
-fn is_a_page_instead(desired: &Desired, arrival: &Arrival) -> bool {
-    let is_html =
-        |text: &str| matches!(MediaType::new(text).essence(), "text/html" | "application/xhtml+xml");
-    let metadata = &desired.metadata;
-    !arrival.verified
-        && metadata.length.is_none()
-        && metadata.media_type.as_ref().is_some_and(|listed| !is_html(listed.as_str()))
-        && arrival.media_type.as_deref().is_some_and(is_html)
-}
-
-/// Returns the failure if a cache answered with a response from before the listed modification of a held resource, and
-/// no digest shows which bytes it has (O731). If nothing is held, a former state is better than none.
-fn refuse_former(action: &Action, outcome: &FetchOutcome) -> Option<TransferFailure> {
-    let in_cache = match outcome {
-        FetchOutcome::Staged(arrival) if !arrival.verified => arrival.in_cache?,
-        FetchOutcome::NotModified { in_cache, .. } => (*in_cache)?,
-        _ => return None,
-    };
-    let modified = action.desired.metadata.lastmod?;
-    if action.kind == ActionKind::Create || !in_cache.is_before(&modified) {
-        return None;
-    }
-    let what = format!(
-        "A cache answers with its state of {}, from before its last modification ({modified})",
-        in_cache.since
-    );
-    Some(TransferFailure::new(ProblemKind::Mismatch, what))
 }
 
 fn failure(uri: &str, error: &FetchError) -> TransferFailure {

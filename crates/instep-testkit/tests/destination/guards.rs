@@ -178,7 +178,9 @@ fn o732_a_part_that_a_cache_has_from_before_its_index_deletes_nothing() {
     copy.source.rewrite("resourcelist.xml", |text| {
         text.replace("</loc>", "</loc><rs:md at=\"2026-01-02T00:00:00Z\"/>")
     });
-    copy.source.fail_always(PART, Fault::Header("Date", "Thu, 01 Jan 2026 00:00:30 GMT".to_owned()));
+    let sent = |date: &str| Fault::Header("Date", date.to_owned());
+    copy.source.fail_always(PART, sent("Thu, 01 Jan 2026 00:00:30 GMT"));
+    copy.source.fail_always("resourcelist.xml", sent("Sat, 03 Jan 2026 00:00:00 GMT"));
     let delete = |options: &mut instep_destination::SyncOptions| options.delete = true;
     let run = copy.sync_with(delete);
     assert_eq!((run.exit_code(), run.report().deleted), (3, 0), "{:?}", run.heard.problems);

@@ -105,6 +105,25 @@ fn o400_a_login_page_that_redirects_lead_to_does_not_replace_what_has_neither_le
 }
 
 #[test]
+fn o734_a_page_does_not_replace_a_held_picture_whose_entry_states_no_type() {
+    let copy = of_bare(5);
+    for (path, text) in many(5) {
+        copy.source.serve(&path, Page::from(text).with_header("Content-Type", "image/png"));
+    }
+    assert_eq!(copy.sync().exit_code(), 0);
+    for (path, text) in many(5) {
+        copy.source.put(&path, format!("newer {text}"));
+        let page = Page::from("<html>Log in!</html>").with_header("Content-Type", "text/html; charset=utf-8");
+        copy.source.serve(&path, page);
+    }
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().owed), (3, 5), "{:?}", run.heard);
+    for (path, text) in many(5) {
+        assert_eq!(copy.read(&path), Some(text));
+    }
+}
+
+#[test]
 fn o400_a_page_may_have_several_names() {
     let copy = of_bare(30);
     copy.source.serve("one", "one");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use resourcesync::{DateTime, Uri, value::Precision};
 
-use crate::{Error, clock::latest_time, documents::Document, plan::plausible, run::SyncRun};
+use crate::{Error, documents::Document, run::SyncRun};
 
 /// The times that an index states of itself and its members.
 #[derive(Debug, PartialEq)]
@@ -31,32 +31,19 @@ impl Generation {
         Ok((Self { at, members, modified }, order))
     }
 
+    /// Returns the time that the index states for a member.
+    pub(super) fn stated(&self, member: &Uri) -> Option<DateTime> {
+        self.members.get(member).copied().flatten()
+    }
+
     /// Returns the time that the index states for a member, or for all of them.
     pub(super) fn time_of(&self, member: &Uri) -> Option<DateTime> {
-        self.members.get(member).copied().flatten().or(self.at)
+        self.stated(member).or(self.at)
     }
 
     /// Returns `true` if a member has a later state than the index states.
     pub(super) fn is_before(&self, member: &Uri, at: Option<DateTime>) -> bool {
-        let stated = self.members.get(member).copied().flatten();
-        matches!((stated, at), (Some(stated), Some(at)) if stated.end() <= at.instant())
-    }
-
-    /// Refuses a member that its server sent before the time that the index states for it, as caches do which keep one
-    /// document longer than another: what moved to another part meanwhile would seem to be gone (O732).
-    pub(super) fn refuse_former(&self, index: &Document, uri: &Uri, member: &Document) -> Result<(), Error> {
-        let stated = self.members.get(uri).copied().flatten();
-        let is_known_to = |document: &Document| plausible(stated, Some(latest_time(document.date))).is_some();
-        // A time that the index could not know either is that of a wrong clock.
-        match (stated, member.date) {
-            (Some(stated), Some(sent)) if is_known_to(index) && !is_known_to(member) => {
-                let url = uri.as_str().to_owned();
-                let what =
-                    format!("a cache answers with its state of {sent}, and its index names that of {stated}");
-                Err(Error::InvalidDocument { url, what })
-            }
-            _ => Ok(()),
-        }
+        matches!((self.stated(member), at), (Some(stated), Some(at)) if stated.end() <= at.instant())
     }
 
     /// Returns `true` if it does not state the time of each member.

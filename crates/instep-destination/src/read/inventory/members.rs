@@ -14,6 +14,7 @@ use crate::{
     plan::plausible,
     read::{
         applied::{digest_of, joined},
+        former::refuse_former,
         kind::ExpectedKind,
     },
     run::{SetRun, SyncRun},
@@ -50,16 +51,12 @@ impl Inventory {
         }
         let mut opened = pin!(opened_ahead(run.network.documents.clone(), members, index.origin()));
         while let Some((uri, document)) = opened.next().await {
-            let current = document.map_err(Error::from).and_then(|document| {
-                generation.refuse_former(index, &uri, &document)?;
-                Ok(document)
-            });
-            let read = match current {
+            let read = match document {
                 Ok(document) => {
-                    let member = (&uri, &document);
+                    let member = (&uri, &document, index.date);
                     self.read_member(run, set, member, (&generation, &mut *digest), &mut times).await
                 }
-                Err(error) => Err(error),
+                Err(error) => Err(error.into()),
             };
             match read {
                 Ok(()) => is_any_read = true,
@@ -97,7 +94,7 @@ impl Inventory {
         &mut self,
         run: &mut SyncRun<'_>,
         set: &mut SetRun,
-        (uri, document): (&Uri, &Document),
+        (uri, document, index_sent): (&Uri, &Document, Option<DateTime>),
         (generation, digest): (&Generation, &mut [u8; 32]),
         times: &mut MemberTimes,
     ) -> Result<(), Error> {
@@ -106,6 +103,7 @@ impl Inventory {
             let what = "an index within an index (GEN-12)".to_owned();
             return Err(Error::InvalidDocument { url: uri.as_str().to_owned(), what });
         }
+        refuse_former(uri, document, generation.stated(uri), index_sent)?;
         let at = plausible_time(run, uri, document);
         times.are_mixed |= generation.is_before(uri, at);
         // A time that no clock has reached would hide every following change here too (B4).
