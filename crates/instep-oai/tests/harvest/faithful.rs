@@ -250,21 +250,33 @@ fn o443_full_texts_that_are_wanted_later_come_for_all_records() {
     assert!(bench.requests().iter().all(|request| !request.contains("bitstream")), "once");
 }
 
-#[test]
-fn o601_a_web_page_in_the_place_of_a_full_text_that_is_held_removes_nothing() {
+/// Returns a published repository whose first record names a full text.
+fn published_paper() -> Bench {
     let fake = FakeRepository::with_records(3);
     let file = fake.file_url("bitstream/1/paper.pdf");
-    let metadata = |title: &str| format!("<dc><title>{title}</title><identifier>{file}</identifier></dc>");
     fake.edit(|layout| {
         layout.files.push(("bitstream/1/paper.pdf".into(), "application/pdf".into(), "%PDF".into()));
-        layout.record("oai:fake:000001").metadata = metadata("One");
+        layout.record("oai:fake:000001").metadata =
+            format!("<dc><title>One</title><identifier>{file}</identifier></dc>");
     });
     let mut bench = Bench::new(fake);
     bench.options.full_texts = true;
     bench.publish();
+    bench
+}
+
+/// Changes the record that names the full text, so that it is requested again.
+fn change_record_of_paper(layout: &mut RepositoryLayout) {
+    let record = layout.record("oai:fake:000001");
+    record.metadata = record.metadata.replace("One", "Two");
+    record.datestamp = "2026-02-02T00:00:00Z".to_owned();
+}
+
+#[test]
+fn o601_a_web_page_in_the_place_of_a_full_text_that_is_held_removes_nothing() {
+    let mut bench = published_paper();
     bench.fake.edit(|layout| {
-        let record = layout.record("oai:fake:000001");
-        (record.metadata, record.datestamp) = (metadata("Two"), "2026-02-02T00:00:00Z".to_owned());
+        change_record_of_paper(layout);
         layout.files[0].1 = "text/html".to_owned();
         layout.files[0].2 = "<html>Down for maintenance".to_owned();
     });
@@ -281,19 +293,9 @@ fn o601_a_web_page_in_the_place_of_a_full_text_that_is_held_removes_nothing() {
 
 #[test]
 fn o686_a_full_text_that_is_held_and_not_found_is_removed_only_if_it_is_said_to_be_gone() {
-    let fake = FakeRepository::with_records(3);
-    let file = fake.file_url("bitstream/1/paper.pdf");
-    let metadata = |title: &str| format!("<dc><title>{title}</title><identifier>{file}</identifier></dc>");
-    fake.edit(|layout| {
-        layout.files.push(("bitstream/1/paper.pdf".into(), "application/pdf".into(), "%PDF".into()));
-        layout.record("oai:fake:000001").metadata = metadata("One");
-    });
-    let mut bench = Bench::new(fake);
-    bench.options.full_texts = true;
-    bench.publish();
+    let mut bench = published_paper();
     bench.fake.edit(|layout| {
-        let record = layout.record("oai:fake:000001");
-        (record.metadata, record.datestamp) = (metadata("Two"), "2026-02-02T00:00:00Z".to_owned());
+        change_record_of_paper(layout);
         layout.files.clear();
     });
     let report = bench.publish_with_problems(&["paper.pdf", "is requested again", "404"]);

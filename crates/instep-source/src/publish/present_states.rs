@@ -99,15 +99,21 @@ mod tests {
         scan::{ScanOptions, scan},
     };
 
-    #[test]
-    fn o625_no_further_state_is_copied_once_the_source_is_to_end() {
-        let folder = tempfile::tempdir().unwrap();
-        ["a", "b"].iter().for_each(|name| std::fs::write(folder.path().join(name), name).unwrap());
-        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+    /// Opens a folder of two files, which are scanned, for a publication with versions.
+    fn two_files_with_versions(folder: &std::path::Path) -> Publisher {
+        ["a", "b"].iter().for_each(|name| std::fs::write(folder.join(name), name).unwrap());
+        let mut options = PublishOptions::new(folder, "http://example.org/");
         options.versions = Some(VersionOptions::default());
         let publisher = Publisher::open(options).unwrap();
         let scanned = ScanOptions::new(publisher.options());
         scan(publisher.holdings(), publisher.catalogue(), &scanned, &NoMonitor).unwrap();
+        publisher
+    }
+
+    #[test]
+    fn o625_no_further_state_is_copied_once_the_source_is_to_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let publisher = two_files_with_versions(folder.path());
         let kept = || STATES_KEPT.read(publisher.catalogue()).unwrap();
         let stopped = publisher.context.keep_present_states(&NoMonitor, &|| true);
         assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
@@ -120,12 +126,7 @@ mod tests {
     #[test]
     fn o650_states_that_the_spool_cannot_take_are_copied_by_the_next_publication() {
         let folder = tempfile::tempdir().unwrap();
-        ["a", "b"].iter().for_each(|name| std::fs::write(folder.path().join(name), name).unwrap());
-        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
-        options.versions = Some(VersionOptions::default());
-        let publisher = Publisher::open(options).unwrap();
-        let scanned = ScanOptions::new(publisher.options());
-        scan(publisher.holdings(), publisher.catalogue(), &scanned, &NoMonitor).unwrap();
+        let publisher = two_files_with_versions(folder.path());
         let spool = StateSpool::of(publisher.options()).unwrap().folder().to_owned();
         let kept = || STATES_KEPT.read(publisher.catalogue()).unwrap();
         // In place of the spool is a link that leads nowhere: nothing can be written there.
