@@ -129,6 +129,7 @@ impl Body {
         let window = self.window.get_or_insert_with(|| Window { end: Box::pin(sleep(timeout)), bytes: 0 });
         ready!(window.end.as_mut().poll(context));
         if (window.bytes as f64) < timeout.as_secs_f64() * 1024.0 {
+            self.incoming.abandon();
             let uri = self.uri.as_ref().to_owned();
             return Poll::Ready(Err(HttpError::Timeout { uri, phase: RequestPhase::Body, limit: timeout }));
         }
