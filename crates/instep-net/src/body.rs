@@ -109,7 +109,12 @@ impl Body {
                     let uri = self.uri.as_ref().to_owned();
                     return Poll::Ready(Err(HttpError::Transfer { uri, source: broken_body(source) }));
                 }
-                Poll::Ready(None) => return Poll::Ready(Ok(None)),
+                Poll::Ready(None) if self.incoming.is_end() => return Poll::Ready(Ok(None)),
+                Poll::Ready(None) => {
+                    let uri = self.uri.as_ref().to_owned();
+                    let source = "the server gave up the answer before its end".into();
+                    return Poll::Ready(Err(HttpError::Transfer { uri, source }));
+                }
                 Poll::Pending => ready!(self.poll_window(context))?,
             }
         }

@@ -208,7 +208,7 @@ pub(crate) struct PooledBody {
     lease: Option<ConnectionLease>,
     /// The connection, if it carries other answers too.
     multiplexed: Option<Multiplexed>,
-    /// `true` once a further piece was requested and there was none.
+    /// `true` once a further piece was requested, and there was none because all had arrived.
     has_ended: bool,
 }
 
@@ -234,7 +234,8 @@ impl PooledBody {
             None => Pin::new(&mut self.incoming).poll_frame(context),
         };
         if matches!(frame, Poll::Ready(None)) {
-            self.has_ended = true;
+            // Over HTTP/2, hyper takes an answer that the server gives up without naming an error for a complete one.
+            self.has_ended = self.multiplexed.is_none() || self.incoming.is_end_stream();
             self.lease = None;
         }
         frame

@@ -25,7 +25,7 @@ use rustls::{
 use tls::data;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    sync::mpsc,
+    sync::{Notify, mpsc},
 };
 
 /// One attempt.
@@ -214,6 +214,37 @@ async fn o852_a_connection_of_http_2_over_which_no_answer_comes_is_not_used_agai
     for _ in 0..3 {
         assert_eq!(text(&client, &url).await.unwrap(), "ok");
     }
+}
+
+#[tokio::test]
+async fn o859_an_answer_over_http_2_that_the_server_gives_up_without_an_error_is_not_complete() {
+    let has_half = Arc::new(Notify::new());
+    let may_go_on = Arc::clone(&has_half);
+    let url = tls::serve(tls::open_to_all("server.pem", &[b"h2"]), move |stream| {
+        let may_go_on = Arc::clone(&may_go_on);
+        async move {
+            let mut connection = h2::server::handshake(stream).await.unwrap();
+            while let Some(Ok((_, mut answer))) = connection.accept().await {
+                let may_go_on = Arc::clone(&may_go_on);
+                tokio::spawn(async move {
+                    let mut body = answer.send_response(http::Response::new(()), false).unwrap();
+                    body.send_data("half".into(), false).unwrap();
+                    may_go_on.notified().await;
+                    body.send_reset(h2::Reason::NO_ERROR);
+                });
+            }
+        }
+    })
+    .await;
+    let mut options = options(&url);
+    options.ca_file = Some(data("ca.pem"));
+    let client = Client::new(options).unwrap();
+    let mut response = client.send(&Request::get(Uri::parse(&url).unwrap())).await.unwrap();
+    assert_eq!(response.body.chunk().await.unwrap().unwrap(), "half");
+    has_half.notify_one();
+    let error = response.body.chunk().await.unwrap_err();
+    assert!(matches!(error, HttpError::Transfer { .. }), "{error:?}");
+    assert!(!response.body.is_end());
 }
 
 #[tokio::test]
