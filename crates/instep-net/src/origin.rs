@@ -159,7 +159,7 @@ pub(crate) fn parse(uri: &str) -> Result<http::Uri, OriginError> {
 }
 
 /// Returns a URI without the user information before its host, which no request may have (RFC 9110 §4.2.4): servers of
-/// HTTP/2 take its first part for the host, and a proxy would get the password.
+/// HTTP/2 may take its first part for the host, and a proxy would get the password.
 fn without_user(text: &str) -> Cow<'_, str> {
     let Some((scheme, rest)) = text.split_once("://") else { return text.into() };
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
