@@ -4,7 +4,6 @@
 mod storages;
 
 use std::{
-    io::Read as _,
     process::Command,
     sync::atomic::{AtomicUsize, Ordering},
 };
