@@ -105,7 +105,8 @@ impl SyncRun<'_> {
         let totals = set.with(|draft| draft.totals());
         self.reporter.monitor.event(Event::Planned(totals));
         self.reporter.report.unchanged += totals.unchanged;
-        self.reporter.report.planned_bytes += totals.bytes;
+        let planned = &mut self.reporter.report.planned_bytes;
+        *planned = planned.saturating_add(totals.bytes);
         let selected = set.with(|draft| draft.inventory.selected);
         if self.options.dry_run {
             self.itemize_plan(&set)?;
