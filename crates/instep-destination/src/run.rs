@@ -64,6 +64,8 @@ pub(crate) struct SyncRun<'a> {
     /// `true` if versions did not come that the next run may get: the checkpoint stays, so that it asks again.
     pub(crate) lacks_versions: bool,
     pub(crate) login_page: LoginPage,
+    /// The plans of other sets, whose resources no set deletes; `None` until a set deletes any.
+    pub(crate) plans_elsewhere: Option<Vec<SetRun>>,
     /// The number of actions of the plan, and of their results so far.
     pub(crate) tally: TransferTally,
     /// `true` if the Source requests a pause between requests.
@@ -119,6 +121,7 @@ impl<'a> SyncRun<'a> {
             version_names: VersionNames::default(),
             lacks_versions: false,
             login_page: LoginPage::default(),
+            plans_elsewhere: None,
             tally: TransferTally::default(),
             is_paced: false,
         })

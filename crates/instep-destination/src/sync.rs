@@ -6,6 +6,7 @@
 
 mod beyond;
 mod carriers;
+mod elsewhere;
 mod unnamed;
 mod way;
 
@@ -56,8 +57,9 @@ impl SyncRun<'_> {
             // Channels are opened before anything is read, so that no change is missed in between.
             listener.listen_to(&source, &self.network.client);
         }
-        for found in &source.sets {
-            match self.bring_in_step(found).await {
+        self.plans_elsewhere = None;
+        for (number, found) in source.sets.iter().enumerate() {
+            match self.bring_in_step(&source.sets, number).await {
                 // A set that cannot be read does not prevent copying the others (invariant 10).
                 Err(
                     error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. } | Error::Usage { .. }),
@@ -83,13 +85,15 @@ impl SyncRun<'_> {
 
     /// Decides, reads, folds, guards, fetches, deletes, and only then moves the checkpoint (invariants 5 and 6). If
     /// the guard refuses deletions, everything else is still done; the run then ends with the refusal.
-    async fn bring_in_step(&mut self, found: &CapabilitySet) -> Result<(), Error> {
+    async fn bring_in_step(&mut self, sets: &[CapabilitySet], number: usize) -> Result<(), Error> {
+        let found = &sets[number];
         self.reporter.enter(Phase::Reading);
         let id = self.copy.set(found)?;
         let mut set = self.new_plan(id, true)?;
         let planned = self.plan_or_retry(found, &mut set).await?;
         self.choose_by_metadata(&set).await?;
         self.note_plain_sitemap(&set);
+        self.leave_to_other_sets(&set, sets, number).await?;
         self.guard(&mut set, planned.inventory)?;
         self.report_choice(planned.choice);
         self.account_for(&mut set, planned.inventory.is_some())?;

@@ -86,6 +86,11 @@ impl SetRun {
         later.with(|later| self.with(|earlier| later.take_over_returned(earlier)))
     }
 
+    /// Leaves the resources that this plan deletes to another set whose plan lists them.
+    pub(crate) fn leave_to(&self, other: &Self) -> Result<(), Error> {
+        self.with(|plan| other.with(|other| plan.leave_to(other)))
+    }
+
     /// Adds the links to versions of this plan to those of a later one, so that they are fetched with it.
     pub(crate) fn pass_links_to(&self, later: &Self) -> Result<(), Error> {
         later.with(|later| self.with(|earlier| later.take_over_links(earlier)))
