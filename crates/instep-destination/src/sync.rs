@@ -78,6 +78,7 @@ impl SyncRun<'_> {
         }
         self.retry_unnamed_sets(&source).await?;
         self.release_shared(&source)?;
+        self.forget_ended_sets(&source)?;
         self.note_unnamed_sets(&source)?;
         self.report_beyond_repair()?;
         refused.map_or(Ok(()), Err)
