@@ -6,6 +6,7 @@ mod limits;
 mod login_page;
 mod network;
 mod policy;
+mod read_before;
 mod reporter;
 mod selected;
 mod set;

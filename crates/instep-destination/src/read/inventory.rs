@@ -95,7 +95,7 @@ impl Inventory {
         if let Some(as_of) = run.options.as_of {
             return Self::read_as_of(run, found, set, as_of).await.map(Some);
         }
-        let record = run.state().document(&offer.uri)?;
+        let record = run.read_before_by(found, &offer.uri)?;
         let opened = match &offer.document {
             Some(document) => Some(document.clone()),
             None => {

@@ -135,6 +135,20 @@ fn o793_a_copy_does_not_lag_behind_a_set_that_ended_with_its_last_resource() {
 }
 
 #[test]
+fn o794_what_a_list_of_two_sets_lacks_is_deleted() {
+    let copy = Copy::of_three();
+    let sync = || copy.sync_with(|options| options.delete = true);
+    name_numbered(&copy.source, 0..2);
+    assert!(is_complete(&sync()));
+    copy.source.delete("b.txt");
+    copy.source.snapshot();
+    let run = sync();
+    assert!(is_complete(&run), "{:?}", run.heard);
+    assert_eq!(run.report().deleted, 1);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
 fn o356_a_set_that_is_not_named_any_more_waits_for_nothing_that_another_one_described_since() {
     for was_released in [false, true] {
         let mut layout = Layout::new();

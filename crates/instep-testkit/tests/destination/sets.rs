@@ -305,3 +305,23 @@ fn o791_a_resource_that_a_set_only_deletes_does_not_belong_to_it() {
     assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
     assert_eq!(copy.read("moved.txt"), None);
 }
+
+#[test]
+fn o794_a_change_that_two_sets_list_in_one_document_is_a_change_of_both() {
+    let source = FakeSource::start().with_resources([("own-1.txt", "of one"), ("moved.txt", "of both")]);
+    let copy = Copy::of(source);
+    let sync = || copy.sync_with(|options| options.delete = true);
+    publish(&copy.source, 0, [&["own-1.txt", "moved.txt"], &[]]);
+    list_changes(&copy.source, "one", &[]);
+    let entries = [
+        ("one-list.xml", "<rs:md capability='resourcelist'/>"),
+        ("one-changes.xml", "<rs:md capability='changelist'/>"),
+    ];
+    copy.source.serve("two.xml", document(&copy.source, "capabilitylist", "", &entries));
+    in_step(&copy, &sync());
+    copy.source.delete("moved.txt");
+    list_changes(&copy.source, "one", &[("deleted", 10)]);
+    let run = sync();
+    in_step(&copy, &run);
+    assert_eq!(run.report().deleted, 1);
+}

@@ -69,7 +69,7 @@ impl Inventory {
     ) -> Result<Option<Self>, Error> {
         let mut record = DocumentRecord::new(dump.uri.clone());
         record.at = dump.at;
-        let applied = run.state().document(&dump.uri)?;
+        let applied = run.read_before(set.id, &dump.uri)?;
         if !anew && same_instant(applied.as_ref().and_then(|record| record.at), dump.at) {
             return Ok(None);
         }
