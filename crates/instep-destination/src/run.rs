@@ -5,6 +5,7 @@ mod copy;
 mod limits;
 mod login_page;
 mod network;
+mod other_plans;
 mod policy;
 mod read_before;
 mod reporter;
@@ -38,6 +39,7 @@ pub use copy::{discard_unused, storage::check_place};
 pub(crate) use limits::{RunLimits, RunStop};
 use login_page::LoginPage;
 pub(crate) use network::{Network, record_of};
+pub(crate) use other_plans::OtherPlans;
 pub(crate) use reporter::Reporter;
 pub(crate) use set::SetRun;
 pub(crate) use tally::{TransferTally, is_outcome};
@@ -65,8 +67,8 @@ pub(crate) struct SyncRun<'a> {
     /// `true` if versions did not come that the next run may get: the checkpoint stays, so that it asks again.
     pub(crate) lacks_versions: bool,
     pub(crate) login_page: LoginPage,
-    /// The plans of other sets, whose resources no set deletes; `None` until a set deletes any.
-    pub(crate) plans_elsewhere: Option<Vec<SetRun>>,
+    /// The plans of the other sets.
+    pub(crate) other_plans: OtherPlans,
     /// The number of actions of the plan, and of their results so far.
     pub(crate) tally: TransferTally,
     /// `true` if the Source requests a pause between requests.
@@ -122,7 +124,7 @@ impl<'a> SyncRun<'a> {
             version_names: VersionNames::default(),
             lacks_versions: false,
             login_page: LoginPage::default(),
-            plans_elsewhere: None,
+            other_plans: OtherPlans::default(),
             tally: TransferTally::default(),
             is_paced: false,
         })

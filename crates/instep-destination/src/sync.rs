@@ -20,7 +20,7 @@ use crate::{
     listen::Listener,
     plan::{Choice, Coverage, Deletions, check_deletions},
     records::UnusableEntries,
-    run::{LocalCopy, RunLimits, SetRun, SyncRun},
+    run::{LocalCopy, OtherPlans, RunLimits, SetRun, SyncRun},
     state::ActionKind,
     versions::resources_held,
 };
@@ -57,7 +57,7 @@ impl SyncRun<'_> {
             // Channels are opened before anything is read, so that no change is missed in between.
             listener.listen_to(&source, &self.network.client);
         }
-        self.plans_elsewhere = None;
+        self.other_plans = OtherPlans::default();
         for (number, found) in source.sets.iter().enumerate() {
             match self.bring_in_step(&source.sets, number).await {
                 // A set that cannot be read does not prevent copying the others (invariant 10).
@@ -94,6 +94,7 @@ impl SyncRun<'_> {
         let planned = self.plan_or_retry(found, &mut set).await?;
         self.choose_by_metadata(&set).await?;
         self.note_plain_sitemap(&set);
+        set.delete_after(&self.other_plans.before)?;
         self.leave_to_other_sets(&set, sets, number).await?;
         self.guard(&mut set, planned.inventory)?;
         self.report_choice(planned.choice);
@@ -115,7 +116,9 @@ impl SyncRun<'_> {
         if self.options.dry_run {
             self.itemize_plan(&set)?;
             self.policy.take_from_limit(selected);
-            return set.refused.map_or(Ok(()), Err);
+            let refused = set.refused.take();
+            self.other_plans.before.push(set);
+            return refused.map_or(Ok(()), Err);
         }
         self.carry_out(found, set, planned.checkpoint, planned.carrier).await?;
         self.policy.take_from_limit(selected);

@@ -48,7 +48,7 @@ impl Audit<'_> {
             run.policy.take_from_limit(set.with(|draft| draft.inventory.selected));
             plans.push(set);
         }
-        leave_to_each_other(&plans)?;
+        compare_plans(&plans)?;
         for set in plans {
             rehash(run, &set).await?;
             self.report_plan(&set)?;
@@ -141,8 +141,12 @@ async fn read_inventory(
     Ok(inventory.complete)
 }
 
-/// Counts resources that one set lists no more and another one lists as those of the latter, as a run does (O790).
-fn leave_to_each_other(plans: &[SetRun]) -> Result<(), Error> {
+/// Counts resources as a run does: those that one set lists no more and another one lists stay (O790), and those that all
+/// sets have given up are deleted (O795).
+fn compare_plans(plans: &[SetRun]) -> Result<(), Error> {
+    for (number, plan) in plans.iter().enumerate() {
+        plan.delete_after(&plans[..number])?;
+    }
     for plan in plans.iter().filter(|plan| plan.with(|draft| draft.totals().deletions) > 0) {
         for other in plans.iter().filter(|other| other.id != plan.id) {
             plan.leave_to(other)?;

@@ -97,15 +97,23 @@ impl Draft {
                     continue;
                 };
                 // A change may be later than the inventory that listed it.
-                let gives_up = |action: Action| {
-                    matches!(action.kind, ActionKind::Delete | ActionKind::Leave | ActionKind::Keep)
-                };
-                if !other.actions.for_uri(&uri)?.is_some_and(gives_up) {
-                    self.actions.remove(&uri)?;
-                    self.actions.push(&Action::new(ActionKind::Leave, desired))?;
+                if !other.gives_up(&uri)? {
+                    self.replace(ActionKind::Leave, desired)?;
                 }
             }
         }
+    }
+
+    /// Returns `true` if the set has a resource no more once the plan is done.
+    pub(crate) fn gives_up(&self, uri: &str) -> Result<bool, Error> {
+        let action = self.actions.for_uri(uri)?;
+        Ok(action.is_some_and(|action| matches!(action.kind, ActionKind::Delete | ActionKind::Leave)))
+    }
+
+    /// Replaces the action for a resource by one of another kind.
+    pub(crate) fn replace(&mut self, kind: ActionKind, desired: Desired) -> Result<(), Error> {
+        self.actions.remove(desired.uri.as_str())?;
+        Ok(self.actions.push(&Action::new(kind, desired))?)
     }
 
     /// Returns `true` if a held resource stays although an inventory does not name it.

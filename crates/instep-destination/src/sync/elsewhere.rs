@@ -19,7 +19,7 @@ impl SyncRun<'_> {
         if sets.len() < 2 || set.with(|draft| draft.totals().deletions) == 0 {
             return Ok(());
         }
-        let plans = match self.plans_elsewhere.take() {
+        let plans = match self.other_plans.ahead.take() {
             Some(plans) => plans,
             // The state knows which resources earlier sets list, but not in a dry run, which writes nothing.
             None if self.options.dry_run => self.plan_unheard(sets).await?,
@@ -29,7 +29,7 @@ impl SyncRun<'_> {
             set.leave_to(other)?;
         }
         // The state knows it from now on, and later than these plans.
-        self.plans_elsewhere = Some(if self.options.dry_run { plans } else { Vec::new() });
+        self.other_plans.ahead = Some(if self.options.dry_run { plans } else { Vec::new() });
         Ok(())
     }
 
