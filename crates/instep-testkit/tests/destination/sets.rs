@@ -325,3 +325,26 @@ fn o794_a_change_that_two_sets_list_in_one_document_is_a_change_of_both() {
     in_step(&copy, &run);
     assert_eq!(run.report().deleted, 1);
 }
+
+#[test]
+fn o796_a_set_gives_up_a_resource_that_another_one_has_changed_since() {
+    let source = FakeSource::start().with_resources([
+        ("own-1.txt", "of one"),
+        ("own-2.txt", "of two"),
+        ("moved.txt", "it moved"),
+    ]);
+    let copy = Copy::of(source);
+    let sync = || copy.sync_with(|options| options.delete = true);
+    publish(&copy.source, 0, [&["own-1.txt"], &["own-2.txt", "moved.txt"]]);
+    list_changes(&copy.source, "one", &[]);
+    list_changes(&copy.source, "two", &[]);
+    in_step(&copy, &sync());
+    list_changes(&copy.source, "one", &[("created", 30)]);
+    list_changes(&copy.source, "two", &[("deleted", 20)]);
+    in_step(&copy, &sync());
+    copy.source.delete("moved.txt");
+    list_changes(&copy.source, "one", &[("created", 30), ("deleted", 40)]);
+    let run = sync();
+    in_step(&copy, &run);
+    assert_eq!(run.report().deleted, 1);
+}
