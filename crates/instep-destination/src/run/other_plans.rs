@@ -1,7 +1,7 @@
 //! The plans of other sets in the same run: a set deletes nothing that another one lists, and what all of them give up is
 //! deleted.
 
-use super::SetRun;
+use super::set::SetRun;
 
 /// The plans of other sets in the same run.
 #[derive(Debug, Default)]
