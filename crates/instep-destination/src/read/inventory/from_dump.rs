@@ -33,7 +33,7 @@ impl Inventory {
         for uri in list.map(|offer| &offer.uri).into_iter().chain([&dump.uri]) {
             applied = applied.max(run.believed(run.state().document(uri)?.and_then(|record| record.at)));
         }
-        let is_known_to_be_later = match (dump.at, applied) {
+        let is_known_to_be_later = match (dump.earliest(), applied) {
             (Some(at), Some(applied)) => applied.instant() <= at.instant(),
             _ => run.state().checkpoint(set.id)?.is_none(),
         };
