@@ -227,8 +227,7 @@ impl ChangeDocuments {
             Some(document) => Some(document),
             None => {
                 // A cache answers 304 also for the state from before the list was closed.
-                let held =
-                    run.read_before(set.id, &member.uri)?.filter(|_| known && member.until.is_none());
+                let held = run.read_before(set.id, &member.uri)?.filter(|_| known && member.until.is_none());
                 run.network.open(&member.uri, Some(&self.speaker), held.as_ref()).await?
             }
         };
