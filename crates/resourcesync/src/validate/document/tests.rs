@@ -1,14 +1,19 @@
 //! Documents that a validator must judge alike, however they are written.
 
 use super::{Report, Validator};
-use crate::{PackagePath, document::ChangeDumpManifest, value::Change};
+use crate::{PackagePath, document::ChangeDumpManifest, validate::DocumentSet, value::Change};
 
-/// Validates a document of a capability, which is the value of the attribute and those after it.
+/// Validates a list of a capability, which is the value of the attribute and those after it.
 fn judge(capability: &str, entries: &str) -> Report {
+    judge_as("urlset", capability, entries)
+}
+
+/// Validates a document with a root element.
+fn judge_as(root: &str, capability: &str, entries: &str) -> Report {
     let text = format!(
-        "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' \
+        "<{root} xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' \
          xmlns:rs='http://www.openarchives.org/rs/terms/'><rs:md capability={capability}/>\
-         <rs:ln rel='up' href='http://e.org/caps.xml'/>{entries}</urlset>"
+         <rs:ln rel='up' href='http://e.org/caps.xml'/>{entries}</{root}>"
     );
     Validator::default().document(text.as_bytes()).unwrap()
 }
@@ -73,5 +78,42 @@ fn o836_a_loc_with_brackets_or_a_percent_sign_names_a_resource() {
         let report = judge("'resourcelist' at='2013-01-03T00:00:00Z'", &entry);
         assert_eq!(count(&report, "GEN-14"), 1, "{report:?}");
         assert!(report.lists(&meant.parse().unwrap()), "{loc}");
+    }
+}
+
+/// Returns the rules of the findings about a document that leads to another one, and about that one.
+fn judge_together(leading: Report, other: &str) -> Vec<&'static str> {
+    let mut set = DocumentSet::new();
+    set.insert("http://e.org/leading.xml".parse().unwrap(), leading);
+    set.insert("http://e.org/other.xml".parse().unwrap(), judge(other, ""));
+    set.check().into_iter().map(|(_, finding)| finding.rule).collect()
+}
+
+/// The interval of the other document, as the leading one states it.
+const INTERVAL: &str = "from='2013-01-03T00:00:00Z' until='2013-01-04T00:00:00Z'";
+
+#[test]
+fn o838_only_a_change_document_is_open() {
+    let entry = format!("<sitemap><loc>http://e.org/other.xml</loc><rs:md {INTERVAL}/></sitemap>");
+    let rules = |other: &str| {
+        let index = judge_as("sitemapindex", "'changelist' from='2013-01-03T00:00:00Z'", &entry);
+        judge_together(index, other)
+    };
+    let open = rules("'changelist' from='2013-01-03T00:00:00Z'");
+    assert!(open.contains(&"CLI-10"), "{open:?}");
+    let other = rules("'resourcelist' at='2013-01-03T00:00:00Z'");
+    assert!(other.contains(&"GEN-10") && !other.contains(&"CLI-10"), "{other:?}");
+}
+
+#[test]
+fn o839_an_archive_lists_closed_documents_only() {
+    let entry = format!("<url><loc>http://e.org/other.xml</loc><rs:md {INTERVAL}/></url>");
+    for (archive, rule) in [("'changelist-archive'", "ARC-9"), ("'changedump-archive'", "ARC-10")] {
+        let archived = archive.replace("-archive", "");
+        let rules =
+            |metadata: &str| judge_together(judge(archive, &entry), &format!("{archived} {metadata}"));
+        assert!(!rules(INTERVAL).contains(&rule));
+        assert!(rules("from='2013-01-03T00:00:00Z'").contains(&rule), "{archive}");
+        assert!(!rules("from='2013-01-04T00:00:00Z'").contains(&rule), "another document of its name");
     }
 }
