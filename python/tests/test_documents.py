@@ -276,3 +276,11 @@ def test_o325_entries_are_entries_and_a_document_can_be_added_to_itself() -> Non
         with pytest.raises(TypeError, match="entries of type Entry"):
             document.extend([document[0], wrong])  # type: ignore[list-item]
     assert len(document) == 4
+
+
+def test_o840_until_does_not_close_a_document_of_a_draft() -> None:
+    xml = instep.ChangeList(from_=AT, until="2013-01-04T09:00:00Z", up=UP).to_xml()
+    assert instep.ChangeList.read(xml.encode()).is_closed
+    draft = instep.ChangeList.read(xml.replace('rel="up"', 'rel="resourcesync"').encode())
+    assert draft.header.is_draft and draft.up == UP and not draft.is_closed
+    assert not instep.load(b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>").header.is_draft
