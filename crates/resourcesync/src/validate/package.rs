@@ -87,6 +87,10 @@ impl Validator {
             out.weigh("ZIP-3", Severity::Error, Position::default(), found, "manifest.xml");
             return Ok(Report::default());
         }
+        // The reader decompresses it, but others expect XML.
+        if bytes.starts_with(&[0x1f, 0x8b]) {
+            out.weigh("ZIP-3", Severity::Error, Position::default(), "a compressed manifest.xml", "XML");
+        }
         let mut promises = Vec::new();
         let mut changes = 0_u64;
         let report = self.document_with(Cursor::new(bytes), |entry, _| {
@@ -291,7 +295,7 @@ fn check_kind(header: &Header, dump: Option<&Capability>, changes: u64, entries:
 
 #[cfg(test)]
 mod tests {
-    use std::io::SeekFrom;
+    use std::io::{SeekFrom, Write as _};
 
     use super::*;
     use crate::{document::ResourceDumpManifest, package::PackageWriter};
@@ -318,6 +322,21 @@ mod tests {
             let findings = report.package.findings;
             assert_eq!(findings.len(), 1, "{findings:?}");
             assert_eq!(findings[0].rule, "ZIP-7");
+        }
+    }
+
+    #[test]
+    fn o844_a_manifest_that_is_compressed_by_itself_is_a_finding() {
+        let xml = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' \
+                   xmlns:rs='http://www.openarchives.org/rs/terms/'>\
+                   <rs:md capability='resourcedump-manifest' at='2013-01-03T09:00:00Z'/>\
+                   <rs:ln rel='up' href='http://e.org/caps.xml'/></urlset>";
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(xml.as_bytes()).unwrap();
+        for (manifest, errors) in [(xml.as_bytes().to_vec(), 0), (encoder.finish().unwrap(), 1)] {
+            let zip = PackageWriter::new(Cursor::new(Vec::new()), &manifest).unwrap().finish().unwrap();
+            let report = Validator::default().package(zip, PackageLimits::new(), None).unwrap();
+            assert_eq!(report.package.summary.rules.get("ZIP-3").copied().unwrap_or_default(), errors);
         }
     }
 
