@@ -99,8 +99,8 @@ impl<'t> Tag<'t> {
         Ok(())
     }
 
-    /// Returns the first fault of an attribute that XML does not allow, although it can be read: a name that is none, or no
-    /// blank before it. Plain attributes have no such fault.
+    /// Returns the first fault of an attribute that XML does not allow, although it can be read: a name that is none, or
+    /// no blank before it. Plain attributes have no such fault.
     pub(super) fn attribute_fault(&self) -> Option<String> {
         if self.plain.is_some() {
             return None;
