@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use instep_store::error_chain;
 use resourcesync::Uri;
 
 use super::{
@@ -39,6 +40,14 @@ pub enum ReportedChange {
         /// The complete key of the object.
         key: String,
     },
+}
+
+/// A path below a folder of the Source that an application reports.
+struct PathReport<'a> {
+    root: &'a Root,
+    path: Vec<u8>,
+    /// `true` if the report may mean a deletion. It names the resource then, so that the deletion is not guarded.
+    may_be_deletion: bool,
 }
 
 impl ReportedChange {
@@ -97,14 +106,17 @@ pub(crate) fn record_reported(
     for change in changes {
         let (uri, state) = match change {
             ReportedChange::Object { bucket, key } => {
-                files.extend(holdings.of_object(&bucket, &key));
+                let of_object = holdings.of_object(&bucket, &key).into_iter();
+                files.extend(of_object.map(|(root, path)| PathReport { root, path, may_be_deletion: true }));
                 continue;
             }
             ReportedChange::Add { uri, state } => (uri, Some(state)),
             ReportedChange::Remove { uri } => (uri, None),
         };
         match holdings.root_of_uri(uri.as_str()) {
-            Some((root, path)) => files.push((root, path)),
+            Some((root, path)) => {
+                files.push(PathReport { root, path, may_be_deletion: state.is_none() });
+            }
             None => named.push(named_one(holdings, catalogue, (uri, state), options.sets)?),
         }
     }
@@ -138,13 +150,13 @@ fn named_one(
 /// Makes each supplier inspect its own paths again.
 fn look_at_supplies(
     holdings: &Holdings,
-    files: &[(&Root, Vec<u8>)],
+    files: &[PathReport<'_>],
     monitor: &dyn PublishMonitor,
 ) -> Result<(), Error> {
     for root in holdings.roots() {
         let Some(supply) = &root.supply else { continue };
-        let own = files.iter().filter(|(of, _)| of.number == root.number);
-        let paths: Vec<Vec<u8>> = own.map(|(_, path)| path.clone()).collect();
+        let own = files.iter().filter(|file| file.root.number == root.number);
+        let paths: Vec<Vec<u8>> = own.map(|file| file.path.clone()).collect();
         if !paths.is_empty() {
             supply.0.look(&paths, monitor).map_err(Error::supplied(root.folder()))?;
         }
@@ -154,27 +166,27 @@ fn look_at_supplies(
 
 /// Inspects files and records them. Callers do so one after the other, so that the results are recorded in this order;
 /// they wait for the disk at the same time.
-fn record_files<'a>(
-    holdings: &'a Holdings,
-    catalogue: &'a Catalogue,
-    (files, mut observed): (Vec<(&'a Root, Vec<u8>)>, Vec<Observation>),
+fn record_files(
+    holdings: &Holdings,
+    catalogue: &Catalogue,
+    (files, mut observed): (Vec<PathReport<'_>>, Vec<Observation>),
     options: &ScanOptions,
     monitor: &dyn PublishMonitor,
 ) -> Result<Recorded, Error> {
     look_at_supplies(holdings, &files, monitor)?;
-    let stands = |(root, path): &(&Root, Vec<u8>)| look(root, path, options.private_too);
-    let written = files.iter().filter_map(|file| match stands(file) {
+    let written = files.iter().filter_map(|file| match look(file.root, &file.path, options.private_too) {
         PathContent::File(stamp, _) => Some(stamp),
         _ => None,
     });
     await_tick(written);
     let hashing = hashing(catalogue, options)?;
     let mut hasher = FileHasher::new(catalogue, &hashing, monitor);
-    let mut folders: Vec<PathBuf> = Vec::new();
+    let (mut guarded, mut unguarded): (Vec<PathBuf>, Vec<PathBuf>) = (Vec::new(), Vec::new());
     let alone = holdings.look_alone();
-    for (root, path) in files {
+    for PathReport { root, path, may_be_deletion } in files {
+        let scanned = if may_be_deletion { &mut unguarded } else { &mut guarded };
         if root.supply.is_some() || knows_below(catalogue, root, &path)? {
-            folders.push(root.path(&path));
+            scanned.push(root.path(&path));
             continue;
         }
         match look(root, &path, options.private_too) {
@@ -183,8 +195,11 @@ fn record_files<'a>(
                 observed.extend(hasher.observe(file));
             }
             // Also if it is unknown: it may be about to be recorded in the catalogue.
-            PathContent::Nothing => observed.push(Observation::Gone { key: root.key(&path) }),
-            PathContent::Folder => folders.push(root.path(&path)),
+            PathContent::Nothing if may_be_deletion => {
+                observed.push(Observation::Gone { key: root.key(&path) });
+            }
+            // A changed file that is not there may be one of a disk that is not mounted.
+            PathContent::Nothing | PathContent::Folder => scanned.push(root.path(&path)),
             PathContent::Unknown => {}
             PathContent::Unreadable(error) => {
                 let what = format!("cannot be read: {error}; its published entry stays");
@@ -195,10 +210,19 @@ fn record_files<'a>(
     let recording = catalogue.begin_to_record(observed)?;
     drop(alone);
     let mut recorded = recording.wait()?;
-    if !folders.is_empty() {
-        // The application names the deletion explicitly: it is not guarded.
+    if !unguarded.is_empty() {
         let options = ScanOptions { guard: None, ..options.clone() };
-        recorded.add(&scan_paths(holdings, catalogue, &folders, &options, monitor)?.recorded);
+        recorded.add(&scan_paths(holdings, catalogue, &unguarded, &options, monitor)?.recorded);
+    }
+    if !guarded.is_empty() {
+        match scan_paths(holdings, catalogue, &guarded, options, monitor) {
+            Ok(scanned) => recorded.add(&scanned.recorded),
+            // All else is recorded. The report does not fail: each attempt would be refused again.
+            Err(refused @ (Error::DeletionsRefused { .. } | Error::SetMoved { .. })) => {
+                monitor.problem(&PublishProblem::warning("reported changes", error_chain(&refused)));
+            }
+            Err(error) => return Err(error),
+        }
     }
     if let Some(spool) = hashing.spool.as_ref().filter(|_| hasher.done.kept > 0) {
         spool.trim().map_err(Error::write(spool.folder()))?;
