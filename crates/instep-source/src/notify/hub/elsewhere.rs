@@ -1,7 +1,7 @@
 //! Requests of subscribers to a standby server. It passes them to the publishing server, which verifies the callback
 //! and delivers messages. Subscribers can use any server.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, thread, time::Duration};
 
 use axum::{
     extract::{Request, State},
@@ -65,8 +65,8 @@ impl Hub {
         loop {
             let reader = catalogue.clone();
             let waiting = spawn_blocking(move || {
-                if let Some(shared) = reader.shared() {
-                    let _ = shared.wait(LOOK_EVERY);
+                if reader.shared().is_none_or(|shared| shared.wait(LOOK_EVERY).is_err()) {
+                    thread::sleep(LOOK_EVERY);
                 }
                 reader.subscribers().and_then(|rows| rows.requests().ok()).unwrap_or_default()
             });
