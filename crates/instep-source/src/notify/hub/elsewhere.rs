@@ -71,12 +71,14 @@ impl Hub {
                 reader.subscribers().and_then(|rows| rows.requests().ok()).unwrap_or_default()
             });
             let Ok(waiting) = waiting.await else { return };
-            let Some((last, _)) = waiting.last() else { continue };
-            let last = *last;
+            if waiting.is_empty() {
+                continue;
+            }
+            let numbers: Vec<u64> = waiting.iter().map(|(number, _)| *number).collect();
             join_all(waiting.into_iter().map(|(_, form)| Arc::clone(&self).carry_out(form))).await;
             let done = catalogue.clone();
             let written =
-                spawn_blocking(move || done.share(SharedRows::Hub(HubRows::RequestsDone(last)))).await;
+                spawn_blocking(move || done.share(SharedRows::Hub(HubRows::RequestsDone(numbers)))).await;
             if !matches!(written, Ok(Ok(()))) {
                 tokio::time::sleep(LOOK_EVERY).await;
             }
