@@ -6,8 +6,8 @@ use instep_store::error_chain;
 use resourcesync::Uri;
 
 use super::{
-    algorithms::hashing, candidate::Candidate, hasher::FileHasher, observe::scan_paths, options::ScanOptions,
-    tick::await_tick,
+    algorithms::hashing, candidate::Candidate, hasher::FileHasher, listed::file_stamp, observe::scan_paths,
+    options::ScanOptions, tick::await_tick,
 };
 use crate::{
     Error, PublishMonitor, PublishProblem,
@@ -48,6 +48,17 @@ struct PathReport<'a> {
     path: Vec<u8>,
     /// `true` if the report may mean a deletion. It names the resource then, so that the deletion is not guarded.
     may_be_deletion: bool,
+}
+
+/// The resources of a report.
+#[derive(Default)]
+struct ReportedResources<'a> {
+    /// Those below folders of the Source.
+    paths: Vec<PathReport<'a>>,
+    /// Those of which a manifest names the file.
+    listed: Vec<Resource>,
+    /// All others: the report itself describes them.
+    observed: Vec<Observation>,
 }
 
 impl ReportedChange {
@@ -101,13 +112,13 @@ pub(crate) fn record_reported(
     options: &ScanOptions,
     monitor: &dyn PublishMonitor,
 ) -> Result<Recorded, Error> {
-    let mut files = Vec::new();
-    let mut named = Vec::with_capacity(changes.len());
+    let mut reported = ReportedResources::default();
     for change in changes {
         let (uri, state) = match change {
             ReportedChange::Object { bucket, key } => {
                 let of_object = holdings.of_object(&bucket, &key).into_iter();
-                files.extend(of_object.map(|(root, path)| PathReport { root, path, may_be_deletion: true }));
+                let report = |(root, path)| PathReport { root, path, may_be_deletion: true };
+                reported.paths.extend(of_object.map(report));
                 continue;
             }
             ReportedChange::Add { uri, state } => (uri, Some(state)),
@@ -115,36 +126,82 @@ pub(crate) fn record_reported(
         };
         match holdings.root_of_uri(uri.as_str()) {
             Some((root, path)) => {
-                files.push(PathReport { root, path, may_be_deletion: state.is_none() });
+                reported.paths.push(PathReport { root, path, may_be_deletion: state.is_none() });
             }
-            None => named.push(named_one(holdings, catalogue, (uri, state), options.sets)?),
+            None => reported.take_named(holdings, catalogue, (uri, state), options.sets)?,
         }
     }
-    if files.is_empty() {
-        return Ok(catalogue.record(named)?);
+    if reported.paths.is_empty() && reported.listed.is_empty() {
+        return Ok(catalogue.record(reported.observed)?);
     }
-    record_files(holdings, catalogue, (files, named), options, monitor)
+    record_files(holdings, catalogue, reported, options, monitor)
 }
 
-/// Returns the observation of a resource that is no file; without a state it is gone. A resource that a manifest names
-/// keeps its key and its sets.
-fn named_one(
-    holdings: &Holdings,
-    catalogue: &Catalogue,
-    (uri, state): (Uri, Option<ResourceState>),
-    sets: u64,
-) -> Result<Observation, CatalogueError> {
-    let (mut key, mut sets) = (holdings.key_of(uri.as_str()), sets);
-    for listed in holdings.manifests().iter().map(|manifest| manifest.key(uri.as_str())) {
-        if let Some(held) = catalogue.resource(&listed)? {
-            (key, sets) = (listed, held.sets);
-            break;
+impl ReportedResources<'_> {
+    /// Takes a resource that is below no folder; without a state it is gone. A resource that a manifest names keeps its
+    /// key, its sets and its file.
+    fn take_named(
+        &mut self,
+        holdings: &Holdings,
+        catalogue: &Catalogue,
+        (uri, state): (Uri, Option<ResourceState>),
+        sets: u64,
+    ) -> Result<(), CatalogueError> {
+        let mut listed = None;
+        for manifest in holdings.manifests() {
+            listed = catalogue.resource(&manifest.key(uri.as_str()))?;
+            if listed.is_some() {
+                break;
+            }
+        }
+        let mut resource = listed.unwrap_or_else(|| {
+            let named = Resource::new(holdings.key_of(uri.as_str()), uri);
+            Resource { sets, ..named }
+        });
+        match state {
+            None => self.observed.push(Observation::Gone { key: resource.key }),
+            Some(state) if resource.file.is_some() => {
+                resource.state = described(state, resource.state);
+                self.listed.push(resource);
+            }
+            Some(state) => {
+                let named = Resource::new(resource.key, resource.uri);
+                let sets = resource.sets;
+                self.observed.push(Observation::Changed(Resource { state, sets, ..named }));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the description of a file that a manifest names: the reported one, completed by that of the manifest. The file
+/// itself describes its bytes.
+fn described(reported: ResourceState, listed: ResourceState) -> ResourceState {
+    let mut state = reported;
+    state.media_type = state.media_type.or(listed.media_type);
+    state.encoding = state.encoding.or(listed.encoding);
+    state.changefreq = state.changefreq.or(listed.changefreq);
+    if state.links.is_empty() {
+        state.links = listed.links;
+    }
+    state
+}
+
+/// Returns the observation of a file that a manifest names; `None` if it cannot be read now.
+fn observe_listed(
+    resource: Resource,
+    hasher: &mut FileHasher<'_>,
+    monitor: &dyn PublishMonitor,
+) -> Option<Observation> {
+    let file = resource.file.clone()?;
+    match file_stamp(&file) {
+        Ok(stamp) => hasher.observe(Candidate::Listed { resource: Box::new(resource), file, stamp }),
+        Err(what) => {
+            let what = format!("{what}; its published entry stays");
+            monitor.problem(&PublishProblem::skipped(file.display().to_string(), what));
+            None
         }
     }
-    let Some(state) = state else { return Ok(Observation::Gone { key }) };
-    let mut resource = Resource::new(key, uri);
-    (resource.state, resource.sets) = (state, sets);
-    Ok(Observation::Changed(resource))
 }
 
 /// Makes each supplier inspect its own paths again.
@@ -169,10 +226,11 @@ fn look_at_supplies(
 fn record_files(
     holdings: &Holdings,
     catalogue: &Catalogue,
-    (files, mut observed): (Vec<PathReport<'_>>, Vec<Observation>),
+    reported: ReportedResources<'_>,
     options: &ScanOptions,
     monitor: &dyn PublishMonitor,
 ) -> Result<Recorded, Error> {
+    let ReportedResources { paths: files, listed, mut observed } = reported;
     look_at_supplies(holdings, &files, monitor)?;
     let written = files.iter().filter_map(|file| match look(file.root, &file.path, options.private_too) {
         PathContent::File(stamp, _) => Some(stamp),
@@ -183,6 +241,7 @@ fn record_files(
     let mut hasher = FileHasher::new(catalogue, &hashing, monitor);
     let (mut guarded, mut unguarded): (Vec<PathBuf>, Vec<PathBuf>) = (Vec::new(), Vec::new());
     let alone = holdings.look_alone();
+    observed.extend(listed.into_iter().filter_map(|resource| observe_listed(resource, &mut hasher, monitor)));
     for PathReport { root, path, may_be_deletion } in files {
         let scanned = if may_be_deletion { &mut unguarded } else { &mut guarded };
         if root.supply.is_some() || knows_below(catalogue, root, &path)? {
