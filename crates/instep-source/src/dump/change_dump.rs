@@ -58,7 +58,12 @@ impl ChangePackages<'_> {
         sink: &mut FolderSink,
         documents: &mut BTreeMap<String, PublishedDocument>,
     ) -> Result<PublishedChangeDump, Error> {
-        let mut changes = self.snapshot.changes(1 << number, held.through).peekable();
+        let described = self.snapshot.changes(1 << number, held.through).map(|change| {
+            let mut change = change?;
+            self.holdings.describe_change(number, self.snapshot, &mut change)?;
+            Ok::<_, Error>(change)
+        });
+        let mut changes = described.peekable();
         let (mut from, mut packages) = (held.until, held.packages);
         let (mut packed, mut through) = (held.through, held.through);
         loop {
@@ -72,7 +77,7 @@ impl ChangePackages<'_> {
                 }
                 let change = change?;
                 let (sequence, datetime) = (change.sequence, change.datetime.unix_micros());
-                match self.content(change)? {
+                match self.content(number, change)? {
                     PackedChange::Item(item) => contents.push(*item),
                     PackedChange::LeftOut => {}
                     PackedChange::Waits => {
@@ -86,7 +91,7 @@ impl ChangePackages<'_> {
                 return Ok(PublishedChangeDump { through, until: from, packages, from: held.from });
             }
             if let Some(Err(error)) = changes.next_if(Result::is_err) {
-                return Err(error.into());
+                return Err(error);
             }
             let in_log = || changes.peek().and_then(|next| Some(next.as_ref().ok()?.datetime.unix_micros()));
             let next = waiting.or_else(in_log);
@@ -138,7 +143,7 @@ impl ChangePackages<'_> {
     /// Returns a manifest entry. A state is left out if it was not kept and is no longer the present one. If it is the
     /// present one for readers and its file is gone, as while the guard withholds the deletion, the change waits: the file
     /// may come back, and a dump that has passed the change would never have it.
-    fn content(&self, change: ChangeRecord) -> Result<PackedChange, Error> {
+    fn content(&self, set: u8, change: ChangeRecord) -> Result<PackedChange, Error> {
         let item = |content| Ok(PackedChange::Item(Box::new(content)));
         if change.change == Change::Deleted {
             return item(ItemContent::Deleted(change));
@@ -148,7 +153,10 @@ impl ChangePackages<'_> {
         if kept.is_some() {
             return item(ItemContent::Kept(change));
         }
-        let resource = self.holdings.find(self.snapshot, change.uri.as_str())?;
+        let mut resource = self.holdings.find(self.snapshot, change.uri.as_str())?;
+        if let Some(resource) = &mut resource {
+            self.holdings.describe(set, self.snapshot, resource)?;
+        }
         if let Some(resource) = resource.filter(|resource| resource.state.same_bytes(&change.state)) {
             if self.has_lost_file(&resource) {
                 let what =
