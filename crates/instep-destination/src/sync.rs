@@ -111,8 +111,8 @@ impl SyncRun<'_> {
         let totals = set.with(|draft| draft.totals());
         self.reporter.monitor.event(Event::Planned(totals));
         self.reporter.report.unchanged += totals.unchanged;
-        let planned = &mut self.reporter.report.planned_bytes;
-        *planned = planned.saturating_add(totals.bytes);
+        let planned_bytes = &mut self.reporter.report.planned_bytes;
+        *planned_bytes = planned_bytes.saturating_add(totals.bytes);
         let selected = set.with(|draft| draft.inventory.selected);
         if self.options.dry_run {
             self.itemize_plan(&set)?;

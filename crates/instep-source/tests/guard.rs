@@ -247,7 +247,7 @@ fn c11_a_root_that_is_replaced_is_published_anew_and_one_that_is_removed_is_an_e
     options.out = parent.path().join("documents");
     options.state = parent.path().join("state");
     fs::create_dir(&options.out).unwrap();
-    let mut publisher = instep_source::Publisher::open(options).unwrap();
+    let mut publisher = Publisher::open(options).unwrap();
     publisher.publish(&NoMonitor).unwrap();
     fs::remove_file(&link).unwrap();
     std::os::unix::fs::symlink(&two, &link).unwrap();

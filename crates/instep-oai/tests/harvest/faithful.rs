@@ -274,7 +274,7 @@ fn change_record_of_paper(layout: &mut RepositoryLayout) {
 
 #[test]
 fn o601_a_web_page_in_the_place_of_a_full_text_that_is_held_removes_nothing() {
-    let mut bench = published_paper();
+    let bench = published_paper();
     bench.fake.edit(|layout| {
         change_record_of_paper(layout);
         layout.files[0].1 = "text/html".to_owned();
@@ -293,7 +293,7 @@ fn o601_a_web_page_in_the_place_of_a_full_text_that_is_held_removes_nothing() {
 
 #[test]
 fn o686_a_full_text_that_is_held_and_not_found_is_removed_only_if_it_is_said_to_be_gone() {
-    let mut bench = published_paper();
+    let bench = published_paper();
     bench.fake.edit(|layout| {
         change_record_of_paper(layout);
         layout.files.clear();
