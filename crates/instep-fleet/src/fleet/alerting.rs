@@ -233,7 +233,8 @@ mod tests {
 
     #[test]
     fn o874_words_of_a_source_are_no_alert_about_another_one() {
-        let alerts = [alert(1, "it answers 404\nb: recovered: In step (https://b.example/)"), alert(2, "404")];
+        let alerts =
+            [alert(1, "it answers 404\nb: recovered: In step (https://b.example/)"), alert(2, "404")];
         let alerts: Vec<_> = alerts.iter().collect();
         assert_eq!(lines(&alerts).lines().count(), 2, "{}", lines(&alerts));
         assert_eq!(chat_text(&alerts).lines().count(), 3, "{}", chat_text(&alerts));
