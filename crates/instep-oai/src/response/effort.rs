@@ -57,7 +57,7 @@ mod tests {
     use crate::response::OaiRecord;
 
     #[test]
-    fn o881_a_response_whose_parts_do_not_fit_into_memory_is_refused() {
+    fn d46_o881_a_response_whose_parts_do_not_fit_into_memory_is_refused() {
         let parts =
             |number: usize| OaiResponse { formats: vec![String::new(); number], ..OaiResponse::default() };
         assert!(ReadingEffort::default().count(&parts(MOST_PARTS)).is_ok());
