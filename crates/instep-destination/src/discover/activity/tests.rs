@@ -82,3 +82,11 @@ fn o877_a_collection_of_few_activities_with_endless_identifiers_is_too_large_for
     size.add(&page);
     assert!(size.is_too_large() && size.activities == 512, "{size:?}");
 }
+
+#[test]
+fn o883_of_activities_that_cannot_be_used_the_first_are_named_and_the_others_counted() {
+    let items = vec!["{}"; 1_005].join(",");
+    let page = page_of_text(&format!("{{\"type\": \"OrderedCollectionPage\", \"orderedItems\": [{items}]}}"));
+    assert_eq!((page.items, page.unusable.len()), (1_005, 1_001));
+    assert_eq!(page.unusable[1_000], "5 more activities of the page cannot be used");
+}
