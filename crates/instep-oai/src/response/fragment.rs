@@ -5,7 +5,7 @@ use quick_xml::events::BytesStart;
 use super::namespaces::{InScope, declared};
 use crate::well_formed::{check_all_resolved_names, check_tag, may_repeat_names};
 
-/// The most attributes of one tag, and the most prefixes of one fragment: each is compared with all others.
+/// The most attributes of one tag, and the most prefixes of one fragment: each may have to be compared with all others.
 const MOST_NAMES: usize = 1_000;
 /// The most bytes of the declarations that an element needs from around it. The response has them once, and each of its
 /// records gets a copy.
