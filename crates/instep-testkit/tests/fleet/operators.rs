@@ -97,7 +97,6 @@ fn only_operators_act_and_only_from_the_page_itself() {
 #[test]
 fn o872_a_page_of_another_site_that_leads_its_name_here_cannot_act_in_place_of_a_proxy() {
     let fleet = FleetFolder::new();
-    fleet.ends(&["add", "https://b.invalid/", "--name", "b"], 0);
     let run = fleet.start(&["--operator-header", "X-User"]);
     let (_, port) = run.url.trim_end_matches('/').rsplit_once(':').unwrap();
     let as_ada = |host: &str| ask(&run, "GET /log", &[("Host", host), ("X-User", "ada")], "").status;
