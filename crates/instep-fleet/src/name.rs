@@ -12,6 +12,8 @@ pub struct SourceName(Arc<str>);
 
 impl SourceName {
     const LONGEST: usize = 64;
+    /// The most names of one stem. Its number has at most seven digits.
+    const MOST_NUMBERED: u32 = 1 << 23;
 
     /// Returns the name as text.
     pub fn as_str(&self) -> &str {
@@ -31,8 +33,18 @@ impl SourceName {
             return free;
         }
         let stem: String = with_path.as_str().chars().take(Self::LONGEST - 8).collect();
-        let mut numbered = (2_u32..).map(|number| plain(&format!("{stem}-{number}")));
-        numbered.find(|name| !taken.contains(name)).unwrap_or(with_path)
+        let numbered = |number: u32| plain(&format!("{stem}-{number}"));
+        // Numbers are given without gaps, so the first free one is found by halves: a list may have many Sources of a host.
+        let mut free = 2;
+        while free < Self::MOST_NUMBERED && taken.contains(&numbered(free)) {
+            free *= 2;
+        }
+        let mut last = free / 2;
+        while free - last > 1 {
+            let middle = last + (free - last) / 2;
+            if taken.contains(&numbered(middle)) { last = middle } else { free = middle }
+        }
+        numbered(free)
     }
 }
 
@@ -111,5 +123,19 @@ mod tests {
         }
         assert_eq!(SourceName::propose(None, "http://../", &taken).as_str(), "source");
         assert_eq!(SourceName::propose(Some(" A & B: letters "), url, &taken).as_str(), "A---B--letters");
+    }
+
+    #[test]
+    fn o885_thousands_of_sources_of_one_host_get_names_in_reasonable_time() {
+        let (mut taken, url) = (BTreeSet::new(), "https://h.example/?id=1");
+        for number in 2..30_000 {
+            let name = SourceName::propose(None, url, &taken);
+            assert!(number == 2 || name.as_str() == format!("h.example-{}", number - 1), "{number}: {name}");
+            assert!(taken.insert(name));
+        }
+        // A name that is free again is given again, or a later one.
+        taken.remove(&"h.example-7".parse::<SourceName>().unwrap());
+        let name = SourceName::propose(None, url, &taken);
+        assert!(!taken.contains(&name), "{name}");
     }
 }

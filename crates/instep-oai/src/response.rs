@@ -1,5 +1,6 @@
 //! A response of a repository, read tolerantly: a record that is damaged costs no other one. PURE.
 
+mod effort;
 mod elements;
 mod fragment;
 mod namespaces;

@@ -8,6 +8,9 @@ use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 /// The most bytes of a head that are read.
 const MOST_HEAD: u64 = 256 << 10;
 
+/// The most codings of a body: each has a decoder within the one before, and its calls go through all of them.
+const MOST_CODINGS: usize = 8;
+
 /// The bytes at the start of a body that show its form.
 const START: u64 = 1_024;
 
@@ -55,13 +58,16 @@ impl HttpHead {
 }
 
 /// Returns the bytes of the resource in a response: without the chunks and the codings in which it was sent. `None` for a
-/// coding that is not known here.
+/// coding that is not known here, or for too many of them.
 pub fn payload<'b>(head: &HttpHead, body: &'b mut dyn BufRead) -> Option<Box<dyn Read + 'b>> {
     let is_chunked =
         head.get("Transfer-Encoding").is_some_and(|coding| coding.to_ascii_lowercase().contains("chunked"));
     let body: Box<dyn BufRead + 'b> = Box::new(body);
     let body = if is_chunked { BodyCoding::Chunks.removed(body) } else { body };
     let codings = head.get("Content-Encoding").unwrap_or_default().to_ascii_lowercase();
+    if codings.split(',').nth(MOST_CODINGS).is_some() {
+        return None;
+    }
     // Codings are listed in the order in which they were applied, so the last one is removed first.
     codings
         .rsplit(',')
@@ -275,6 +281,16 @@ mod tests {
             let is_coded = coded != text.as_bytes();
             assert_eq!(body(&cut).unwrap().is_err(), is_coded, "{coding}");
         }
+    }
+
+    #[test]
+    fn o884_a_body_in_thousands_of_codings_is_not_read() {
+        let head = |codings: &str| {
+            let message = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {codings}\r\n\r\n");
+            HttpHead::read(&mut message.as_bytes()).unwrap()
+        };
+        assert!(payload(&head(&["gzip"; MOST_CODINGS].join(", ")), &mut &b"text"[..]).is_some());
+        assert!(payload(&head(&["gzip"; 20_000].join(",")), &mut &b"text"[..]).is_none());
     }
 
     /// A body whose first read is interrupted, as by a signal.

@@ -4,6 +4,7 @@
 mod block;
 mod digest;
 mod documents;
+mod faults;
 mod records;
 mod requests;
 mod revisits;
@@ -20,6 +21,7 @@ use anyhow::{Context, bail};
 use instep_warc::{WarcError, WarcReader, find_record};
 use serde_json::json;
 
+use faults::FaultList;
 use states::States;
 
 /// The folder of the unpacked bodies, in the folder of the catalogue.
@@ -83,11 +85,12 @@ pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Re
     fs::create_dir_all(&folder).with_context(|| format!("Cannot write {}", folder.display()))?;
     let files = if archive.is_dir() { files(archive)? } else { vec![archive.to_owned()] };
     let mut states = States::begin(base_url, &folder)?;
-    let mut faults = Vec::new();
+    let mut faults = FaultList::default();
     for file in &files {
         unpack_file(file, &mut states, &mut faults)?;
     }
-    faults.extend(states.settle_revisits()?);
+    states.settle_revisits(&mut |fault| faults.add(fault))?;
+    let faults = faults.into_texts(&archive.display().to_string());
     let elsewhere = states.elsewhere();
     let manifest = folder.join(MANIFEST);
     let mut list = tempfile::NamedTempFile::new_in(&folder)?;
@@ -128,7 +131,7 @@ pub(crate) fn unpack(archive: &Path, base_url: &str, state: &Path) -> anyhow::Re
 /// Takes the records of one file into `states`.
 ///
 /// Errors: the file cannot be read. Damage in the file is a fault.
-fn unpack_file(path: &Path, states: &mut States, faults: &mut Vec<String>) -> anyhow::Result<()> {
+fn unpack_file(path: &Path, states: &mut States, faults: &mut FaultList) -> anyhow::Result<()> {
     let unreadable = || format!("Cannot unpack {}", path.display());
     let open = |from: u64| -> io::Result<_> {
         let mut file = File::open(path)?;
@@ -140,16 +143,14 @@ fn unpack_file(path: &Path, states: &mut States, faults: &mut Vec<String>) -> an
     // damage, which is reported once.
     let mut in_vain = 0_u32;
     loop {
-        let mut fault = None;
         let next = reader.next(&mut |record| {
             states.begin_record()?;
             let place = format!("{}, the record at byte {}", path.display(), record.offset);
             if let Some(what) = states.take(record, &place)? {
-                fault = Some(format!("{place}: {what}"));
+                faults.add(format!("{place}: {what}"));
             }
             Ok(())
         });
-        faults.extend(fault);
         match next {
             Ok(true) => in_vain = 0,
             Ok(false) => return Ok(()),
@@ -159,7 +160,7 @@ fn unpack_file(path: &Path, states: &mut States, faults: &mut Vec<String>) -> an
                     states.drop_record()?;
                 }
                 if in_vain == 0 {
-                    faults.push(format!("{}: {error}", path.display()));
+                    faults.add(format!("{}: {error}", path.display()));
                 }
                 in_vain += 1;
                 if in_vain > MOST_IN_VAIN {

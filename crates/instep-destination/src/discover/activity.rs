@@ -18,6 +18,29 @@ const MOST_PAGES: usize = 20_000;
 /// The most activities of a collection that are read. They are in memory together, with about 200 bytes each.
 const MOST_ACTIVITIES: u64 = 2_000_000;
 
+/// The most bytes of their URIs, and of the messages about those that cannot be used: an identifier may fill a page.
+const MOST_TEXT: usize = 512 << 20;
+
+/// The part of a collection that was read.
+#[derive(Debug, Default)]
+struct CollectionSize {
+    activities: u64,
+    text: usize,
+}
+
+impl CollectionSize {
+    fn add(&mut self, page: &CollectionPage) {
+        self.activities += page.items;
+        let uris = page.activities.iter().map(|activity| activity.object.as_str().len());
+        let before = page.before.iter().map(|before| before.as_str().len());
+        self.text += uris.chain(before).chain(page.unusable.iter().map(String::len)).sum::<usize>();
+    }
+
+    fn is_too_large(&self) -> bool {
+        self.activities > MOST_ACTIVITIES || self.text > MOST_TEXT
+    }
+}
+
 /// Returns `true` if a body is a collection of activities, or a page of one. Its content decides: servers of files do not
 /// know the media type of a name without an ending.
 pub(super) fn is_collection(download: &Download) -> bool {
@@ -44,21 +67,21 @@ pub(super) async fn read(
     let mut page = parse(&first).map_err(|source| invalid(&uri, source))?;
     let (mut at, mut seen, mut pages) = (uri.clone(), BTreeSet::from([uri.clone()]), Vec::new());
     let mut troubles = Vec::new();
-    let (stated, mut items) = (page.stated, 0);
+    let (stated, mut size) = (page.stated, CollectionSize::default());
     loop {
         if page.lacks_pages {
             let what = "it does not name the page with the activities before".to_owned();
             let source = DocumentError::Activities { uri: at.as_str().to_owned(), what };
             return Err(invalid(&at, source));
         }
+        size.add(&page);
         let CollectionPage { activities, before, unusable, .. } = page;
-        items += page.items;
         for what in unusable {
             troubles.push(Trouble::lost_entries(&at, what));
         }
         pages.push(activities);
         let Some(next) = before else { break };
-        if !seen.insert(next.clone()) || seen.len() > MOST_PAGES || items > MOST_ACTIVITIES {
+        if !seen.insert(next.clone()) || seen.len() > MOST_PAGES || size.is_too_large() {
             troubles.push(Trouble::lost_entries(&next, "the pages go in a circle, or are too many"));
             break;
         }
@@ -67,8 +90,8 @@ pub(super) async fn read(
         page = parse(&download).map_err(|source| invalid(&next, source))?;
         at = next;
     }
-    if let Some(stated) = stated.filter(|stated| *stated > items) {
-        let what = format!("it states {stated} activities, and its pages have {items}");
+    if let Some(stated) = stated.filter(|stated| *stated > size.activities) {
+        let what = format!("it states {stated} activities, and its pages have {}", size.activities);
         troubles.push(Trouble::lost_entries(&uri, what));
     }
     // The last page was read first, so the reverse is the order of time.

@@ -113,9 +113,11 @@ fn without<'a>(delivered: &BTreeSet<i64>, alerts: &'a [(i64, Alert)]) -> Vec<&'a
     alerts.iter().filter(|(number, _)| !delivered.contains(number)).map(|(_, alert)| alert).collect()
 }
 
-/// Formats an alert as a line.
+/// Formats an alert as a line. Its text has words of the Source, in which a line break would begin the alert of another
+/// one.
 fn line(alert: &Alert) -> String {
-    format!("{}: {}: {} ({})", alert.source, alert.kind.as_str(), alert.text, alert.url)
+    let text = alert.text.replace(char::is_control, " ");
+    format!("{}: {}: {text} ({})", alert.source, alert.kind.as_str(), alert.url)
 }
 
 /// Formats alerts, one per line.
@@ -227,6 +229,15 @@ mod tests {
         let short = [alert(1, "timeout"), alert(2, "404")];
         let text = chat_text(&short.iter().collect::<Vec<_>>());
         assert_eq!(text, format!("instep: news of 2 Sources\n{}", lines(&short.iter().collect::<Vec<_>>())));
+    }
+
+    #[test]
+    fn o874_words_of_a_source_are_no_alert_about_another_one() {
+        let alerts =
+            [alert(1, "it answers 404\nb: recovered: In step (https://b.example/)"), alert(2, "404")];
+        let alerts: Vec<_> = alerts.iter().collect();
+        assert_eq!(lines(&alerts).lines().count(), 2, "{}", lines(&alerts));
+        assert_eq!(chat_text(&alerts).lines().count(), 3, "{}", chat_text(&alerts));
     }
 
     #[test]

@@ -13,6 +13,8 @@ use crate::well_formed::{check_content, check_resolved_names, check_tag, is_allo
 /// The deepest metadata that a response can carry. libxml2 refuses documents of more than 256 levels, and the response
 /// adds some of its own.
 const DEEPEST: u32 = 240;
+/// The most attributes of a tag: each may have to be compared with all others.
+const MOST_ATTRIBUTES: usize = 1_000;
 /// The namespace of responses; resources in it are parts of other repositories' responses.
 pub(super) const OAI: &str = "http://www.openarchives.org/OAI/2.0/";
 const INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
@@ -110,8 +112,11 @@ impl MetadataDocument {
     }
 }
 
-/// Returns `None` if a prefix of a tag is declared nowhere, or an attribute is not well-formed.
+/// Returns `None` if a prefix of a tag is declared nowhere, or an attribute is not well-formed or one of too many.
 pub(super) fn check(reader: &NsReader<&[u8]>, tag: &BytesStart<'_>) -> Option<()> {
+    if tag.attributes().with_checks(false).nth(MOST_ATTRIBUTES).is_some() {
+        return None;
+    }
     check_tag(tag).ok()?;
     if matches!(reader.resolver().resolve_element(tag.name()).0, ResolveResult::Unknown(_)) {
         return None;
@@ -238,5 +243,17 @@ mod tests {
         ] {
             assert!(MetadataDocument::read(text).is_some(), "{text}");
         }
+    }
+
+    #[test]
+    fn o882_a_document_with_many_attributes_in_one_tag_is_no_metadata_and_costs_no_time() {
+        let tag = |number: usize| {
+            // If a name has two prefixes, each attribute is compared with all others.
+            let attributes: String = (0..number).map(|number| format!(" p:a{number}=''")).collect();
+            MetadataDocument::read(&format!("<a xmlns:p='u' xmlns:q='v' q:a0=''{attributes}/>"))
+        };
+        assert!(tag(997).is_some());
+        assert_eq!(tag(998), None);
+        assert_eq!(tag(500_000), None);
     }
 }

@@ -1,20 +1,18 @@
 //! The full texts that records name: several are fetched at the same time, and they become durable in groups.
 
-use std::{
-    fs::File,
-    io::{self, Write},
-};
+mod writer;
 
-use flate2::write::MultiGzDecoder;
+use std::io;
+
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use instep_net::{Body, HttpError, Origin, Request, Validators};
 use instep_store::Shortage;
 use resourcesync::Uri;
-use ring::digest::{Context, SHA256};
+use writer::{HashedText, TextWriter};
 
 use super::{
     Harvest, HarvestError,
-    folder::{HarvestFolder, expect_space},
+    folder::HarvestFolder,
     requests::Repository,
     state::{FetchedText, OwedText},
 };
@@ -24,9 +22,6 @@ use crate::response::NotOai;
 const AT_ONCE: usize = 8;
 /// The most full texts that become durable together.
 const GROUP: usize = 64;
-
-/// The bytes of a full text between two checks of the free space: nobody may know its length.
-const WRITTEN_BETWEEN_LOOKS: u64 = 8 << 20;
 
 /// The content codings that are decoded.
 const GZIP: [&str; 2] = ["gzip", "x-gzip"];
@@ -234,65 +229,9 @@ fn writing_failed(request: &Request, error: io::Error) -> HarvestError {
     }
 }
 
-/// The file of a full text. Some servers compress although the request does not accept it.
-enum TextWriter {
-    Plain(Box<HashedText>),
-    Gzip(Box<MultiGzDecoder<HashedText>>),
-}
-
-impl TextWriter {
-    fn new(file: File, is_gzip: bool, reserve: Option<u64>) -> Self {
-        let file = HashedText { file, digest: Context::new(&SHA256), length: 0, reserve, unchecked: 0 };
-        if is_gzip { Self::Gzip(Box::new(MultiGzDecoder::new(file))) } else { Self::Plain(Box::new(file)) }
-    }
-
-    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Plain(file) => file.write_all(bytes),
-            Self::Gzip(decoder) => decoder.write_all(bytes),
-        }
-    }
-
-    fn finish(self) -> io::Result<HashedText> {
-        match self {
-            Self::Plain(file) => Ok(*file),
-            Self::Gzip(decoder) => decoder.finish(),
-        }
-    }
-}
-
-/// A file whose bytes are hashed and counted as they are written, as long as the disk has room.
-struct HashedText {
-    file: File,
-    digest: Context,
-    length: u64,
-    /// The number of bytes of the disk that stay free; `None` for the default.
-    reserve: Option<u64>,
-    /// The bytes written since the free space was checked.
-    unchecked: u64,
-}
-
-impl Write for HashedText {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
-        self.digest.update(&bytes[..written]);
-        self.length += written as u64;
-        self.unchecked += written as u64;
-        if self.unchecked >= WRITTEN_BETWEEN_LOOKS {
-            self.unchecked = 0;
-            expect_space(&self.file, self.reserve)?;
-        }
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{writer::WRITTEN_BETWEEN_LOOKS, *};
 
     #[test]
     fn o675_a_full_text_that_never_ends_leaves_a_part_of_the_disk_free() {

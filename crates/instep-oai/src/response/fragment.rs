@@ -5,6 +5,12 @@ use quick_xml::events::BytesStart;
 use super::namespaces::{InScope, declared};
 use crate::well_formed::{check_all_resolved_names, check_tag, may_repeat_names};
 
+/// The most attributes of one tag, and the most prefixes of one fragment: each may have to be compared with all others.
+const MOST_NAMES: usize = 1_000;
+/// The most bytes of the declarations that an element needs from around it. The response has them once, and each of its
+/// records gets a copy.
+const MOST_DECLARED: usize = 64 << 10;
+
 /// The prefixes that an element and its content use, and those that they declare.
 #[derive(Debug, Default)]
 pub(crate) struct Fragment {
@@ -25,6 +31,9 @@ impl Fragment {
     /// # Errors
     /// A sentence, if the tag is not well-formed.
     pub(crate) fn open(&mut self, tag: &BytesStart<'_>) -> Result<(), String> {
+        if tag.attributes().with_checks(false).nth(MOST_NAMES).is_some() {
+            return Err(format!("a tag has more than {MOST_NAMES} attributes"));
+        }
         check_tag(tag)?;
         self.may_repeat_names |= may_repeat_names(tag);
         let text: &str = tag;
@@ -52,6 +61,9 @@ impl Fragment {
                 }
             }
         }
+        if self.used.len() > MOST_NAMES {
+            return Err(format!("it uses more than {MOST_NAMES} prefixes"));
+        }
         self.defaults.push(has_default);
         Ok(())
     }
@@ -70,7 +82,7 @@ impl Fragment {
     /// Returns the declarations that the element needs from around it.
     ///
     /// # Errors
-    /// A sentence, if a prefix is declared nowhere.
+    /// A sentence, if a prefix is declared nowhere, or the declarations are too long.
     fn missing(&self, scope: &InScope) -> Result<String, String> {
         let mut attributes = String::new();
         for prefix in self.used.iter().filter(|prefix| !self.on_root.contains(prefix)) {
@@ -80,6 +92,10 @@ impl Fragment {
                 None if prefix.is_empty() || self.below.contains(prefix) => {}
                 None => return Err(format!("the prefix {prefix} is declared nowhere")),
             }
+            if attributes.len() > MOST_DECLARED {
+                let most = MOST_DECLARED >> 10;
+                return Err(format!("the declarations of its namespaces have more than {most} KiB"));
+            }
         }
         Ok(attributes)
     }
@@ -87,7 +103,7 @@ impl Fragment {
     /// Appends an element, as written, in a form that can stand alone.
     ///
     /// # Errors
-    /// A sentence, if a prefix is declared nowhere, or an attribute occurs twice.
+    /// A sentence, if a prefix is declared nowhere, the declarations are too long, or an attribute occurs twice.
     pub(crate) fn append(&self, element: &str, scope: &InScope, to: &mut Vec<u8>) -> Result<(), String> {
         let missing = self.missing(scope)?;
         let name = element[1..].find(|c: char| c.is_ascii_whitespace() || c == '>' || c == '/');

@@ -11,14 +11,18 @@ const WELL_KNOWN: [(&str, &str); 5] = [
     ("xlink", "http://www.w3.org/1999/xlink"),
 ];
 
+/// The most declarations that are kept; each prefix that a record uses is looked up among them.
+const MOST_DECLARATIONS: usize = 1_000;
+
 /// Declarations in scope: prefix (empty for the default namespace) and the value as it was written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InScope(Vec<(String, String)>);
 
 impl InScope {
-    /// Adds the declarations of a start tag.
+    /// Adds the declarations of a start tag, as far as they are not too many.
     pub(crate) fn enter(&mut self, tag: &BytesStart<'_>) {
-        self.0.extend(declared(tag));
+        let room = MOST_DECLARATIONS.saturating_sub(self.0.len());
+        self.0.extend(declared(tag).into_iter().take(room));
     }
 
     /// Returns the number of declarations, to come back to.

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
 
 use super::{
+    effort::ReadingEffort,
     parts::{NotOai, OaiResponse, RecordFault},
     repair::repaired,
     tags::{element_name, identifier_in, reader},
@@ -23,6 +24,7 @@ impl ResponseReader<'_> {
             scope: self.scope.clone(),
             has_root: true,
             response: OaiResponse::default(),
+            effort: ReadingEffort::default(),
         };
         let found = again.part();
         match (found, again.response.records.pop()) {
@@ -54,7 +56,7 @@ impl ResponseReader<'_> {
             let rest = &self.text[at + 1..];
             match element_name(rest) {
                 "resumptionToken" => true,
-                "record" => rest.split_once('>').is_some_and(|(_, inside)| {
+                "record" => content(rest).is_some_and(|inside| {
                     inside
                         .trim_start()
                         .strip_prefix('<')
@@ -83,4 +85,12 @@ impl ResponseReader<'_> {
             _ => "the response is not OAI-PMH".to_owned(),
         })
     }
+}
+
+/// Returns the text behind a tag whose `<` was already read; `None` if the tag does not end soon. A damaged response may
+/// have any number of tags without an end, and each would be looked for up to its last byte.
+fn content(tag: &str) -> Option<&str> {
+    const LONGEST_TAG: usize = 4 << 10;
+    let start = &tag.as_bytes()[..tag.len().min(LONGEST_TAG)];
+    memchr(b'>', start).map(|end| &tag[end + 1..])
 }

@@ -23,10 +23,13 @@ pub(super) fn local<'a>(tag: &'a BytesStart<'_>) -> &'a str {
     name.rsplit_once(':').map_or(name, |(_, local)| local)
 }
 
-/// Returns the name without prefix at the beginning of a tag whose `<` was already read.
+/// Returns the name without prefix at the beginning of a tag whose `<` was already read. Only its first bytes are read,
+/// because in a damaged response no name may have an end.
 pub(super) fn element_name(tag: &str) -> &str {
-    let end =
-        tag.find(|c: char| c.is_ascii_whitespace() || matches!(c, '>' | '/')).unwrap_or(tag.len().min(64));
+    const LONGEST_NAME: usize = 64;
+    let start = &tag.as_bytes()[..tag.len().min(LONGEST_NAME)];
+    let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/');
+    let end = start.iter().position(is_end).unwrap_or(start.len());
     let name = tag.get(..end).unwrap_or_default();
     name.rsplit_once(':').map_or(name, |(_, local)| local)
 }

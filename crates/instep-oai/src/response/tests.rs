@@ -195,3 +195,33 @@ fn errors_headers_alone_identity_and_formats_are_read() {
     );
     assert_eq!(formats.formats, ["oai_dc", "mods"]);
 }
+
+#[test]
+fn o880_a_response_of_tags_without_an_end_is_read_in_reasonable_time() {
+    let begin = "<OAI-PMH xmlns=\"http://www.openarchives.org/OAI/2.0/\"><ListRecords><record><header><identifier>a\
+                 </identifier><datestamp>2026-01-01</datestamp></header></record>";
+    for damage in
+        ["<".repeat(300_000), "<record ".repeat(30_000), "<record><header><identifier>".repeat(20_000)]
+    {
+        let response = OaiResponse::parse(&format!("{begin}{damage}")).unwrap();
+        assert_eq!(identifiers(&response), ["a"]);
+        assert!(!response.is_whole);
+    }
+}
+
+#[test]
+fn o881_a_long_declaration_is_not_copied_into_each_record() {
+    let read = |length: usize| {
+        let long = "u".repeat(length);
+        let text = format!(
+            "<OAI-PMH xmlns=\"http://www.openarchives.org/OAI/2.0/\" xmlns:a=\"{long}\"><ListRecords><record><header>\
+             <identifier>b</identifier><datestamp>2026-01-01</datestamp></header><metadata><a:x/></metadata></record>\
+             </ListRecords></OAI-PMH>"
+        );
+        OaiResponse::parse(&text).unwrap()
+    };
+    assert_eq!(identifiers(&read(60 << 10)), ["b"]);
+    let response = read(70 << 10);
+    assert!(response.records.is_empty() && response.is_whole, "{:?}", response.faults);
+    assert!(response.faults[0].what.contains("more than 64 KiB"), "{:?}", response.faults);
+}

@@ -7,6 +7,7 @@ use quick_xml::{
 };
 
 use super::{
+    effort::ReadingEffort,
     namespaces::InScope,
     parts::{NotOai, OaiRecord, OaiResponse, RecordFault},
     tags::{BREAKS_OFF, DECLARATION, header_alone, is_deleted, list_size, local, protocol_error, reader},
@@ -15,6 +16,12 @@ use super::{
 /// The element around `about` containers in a separate document.
 const AROUND_ABOUT: (&[u8], &[u8]) =
     (b"<record xmlns=\"http://www.openarchives.org/OAI/2.0/\">\n", b"</record>\n");
+/// The most values of one kind that are kept of an element: further ones are ignored.
+const MOST_FIELDS: usize = 10_000;
+
+/// The most bytes of the `about` containers of a record, each with the declarations of namespaces that it needs.
+const MOST_ABOUT: usize = 64 << 20;
+
 /// A reader of one response.
 pub(super) struct ResponseReader<'t> {
     pub(super) text: &'t str,
@@ -24,6 +31,7 @@ pub(super) struct ResponseReader<'t> {
     pub(super) scope: InScope,
     pub(super) has_root: bool,
     pub(super) response: OaiResponse,
+    pub(super) effort: ReadingEffort,
 }
 
 impl OaiResponse {
@@ -53,21 +61,28 @@ impl<'t> ResponseReader<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         // Some repositories print warnings of PHP before the document.
         let start = memmem::find(text.as_bytes(), b"<OAI-PMH").unwrap_or(0);
-        let (scope, response) = (InScope::default(), OaiResponse::default());
-        Self { text, base: start, reader: reader(&text[start..]), scope, has_root: false, response }
+        let (scope, response, effort) =
+            (InScope::default(), OaiResponse::default(), ReadingEffort::default());
+        Self { text, base: start, reader: reader(&text[start..]), scope, has_root: false, response, effort }
     }
 
-    /// Reads all of it.
+    /// Reads all of it. A response in which damage leads to the same bytes again and again counts as truncated.
     ///
     /// # Errors
-    /// If the root is not that of a response.
+    /// If the root is not that of a response, or the response has more than fits into memory.
     pub(super) fn response(mut self) -> Result<OaiResponse, NotOai> {
         loop {
-            match self.part() {
+            let read = self.part();
+            self.effort.count(&self.response)?;
+            match read {
                 Ok(true) => {}
                 Ok(false) => return Ok(self.response),
                 Err(_) if !self.has_root => return Err(self.not_oai()),
                 Err(damage) => {
+                    let again = self.position().saturating_sub(damage.record.unwrap_or(usize::MAX));
+                    if !self.effort.allows_again(again, self.text.len()) {
+                        return Ok(self.response);
+                    }
                     let next = self.next_part(damage.record.unwrap_or_else(|| self.position()) + 1);
                     if let Some(start) = damage.record {
                         self.repair(start..next.unwrap_or(self.text.len()), damage.what);
@@ -155,7 +170,9 @@ impl<'t> ResponseReader<'t> {
                 Event::Start(tag) if local(&tag) == "description" => self.skip()?,
                 Event::Start(tag) => {
                     let text = self.words()?;
-                    self.response.identity.push((local(&tag).to_owned(), text));
+                    if self.response.identity.len() < MOST_FIELDS {
+                        self.response.identity.push((local(&tag).to_owned(), text));
+                    }
                 }
                 Event::End(_) => return Ok(()),
                 Event::Eof => return Err(BREAKS_OFF.to_owned()),
@@ -169,7 +186,7 @@ impl<'t> ResponseReader<'t> {
             match self.event()? {
                 Event::Start(tag) => {
                     let text = self.words()?;
-                    if local(&tag) == "metadataPrefix" {
+                    if local(&tag) == "metadataPrefix" && self.response.formats.len() < MOST_FIELDS {
                         self.response.formats.push(text);
                     }
                 }
@@ -204,6 +221,12 @@ impl<'t> ResponseReader<'t> {
                     "about" => {
                         let (element, fragment) = self.capture(&tag, start)?;
                         fragment.append(element, &self.scope, &mut about)?;
+                        if about.len() > MOST_ABOUT {
+                            return Err(format!(
+                                "its about containers have more than {} MiB",
+                                MOST_ABOUT >> 20
+                            ));
+                        }
                     }
                     _ => self.skip()?,
                 },
@@ -236,7 +259,9 @@ impl<'t> ResponseReader<'t> {
                     match local(&tag) {
                         "identifier" => record.identifier = text,
                         "datestamp" => record.datestamp = text,
-                        "setSpec" if !text.is_empty() => record.sets.push(text),
+                        "setSpec" if !text.is_empty() && record.sets.len() < MOST_FIELDS => {
+                            record.sets.push(text);
+                        }
                         _ => {}
                     }
                 }

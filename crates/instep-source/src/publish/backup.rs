@@ -7,6 +7,7 @@
 use std::{
     fs::{self, File},
     io,
+    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -255,7 +256,9 @@ fn failed(path: &Path) -> impl FnOnce(rusqlite::Error) -> Error {
 fn pack(folder: &Path, names: &[&'static str], to: &Path, file: &Path) -> Result<u64, Error> {
     let failed =
         |source: PackageError| Error::Package { name: file.display().to_string(), source: Box::new(source) };
-    let mut archive = PackageWriter::without_manifest(File::create(to).map_err(Error::write(file))?);
+    // Not for everybody, because it has the secrets of the hub's subscribers.
+    let created = File::options().write(true).create_new(true).mode(0o660).open(to);
+    let mut archive = PackageWriter::without_manifest(created.map_err(Error::write(file))?);
     let (mut bytes, media_type) = (0, MediaType::new("application/vnd.sqlite3"));
     for name in names {
         let copy = folder.join(name);
@@ -272,6 +275,19 @@ fn pack(folder: &Path, names: &[&'static str], to: &Path, file: &Path) -> Result
 mod tests {
     use super::*;
     use crate::{ErrorKind, NoMonitor, PublishOptions, publish};
+
+    #[test]
+    fn o873_a_backup_is_not_for_everybody() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "a").unwrap();
+        let options = PublishOptions::new(folder.path(), "http://example.org/");
+        publish(&options, &NoMonitor).unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let file = elsewhere.path().join("backup.zip");
+        backup(&options.state, &file).unwrap();
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o007, 0);
+    }
 
     #[test]
     fn o620_a_backup_replaces_no_catalogue_that_another_process_began_meanwhile() {

@@ -158,6 +158,20 @@ fn finding_d15_each_error_of_a_copy_says_what_was_asked_for_what_answered_and_wh
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn o870_the_error_that_ends_a_command_does_not_drive_the_terminal() {
+    let document = "<x xmlns=\"a&#27;]0;title&#7;&#x9b;31m\u{202e}&#10;instep: In step\"/>";
+    let (site, folder) = (site(&[("list.xml", "application/xml", document)]), tempfile::tempdir().unwrap());
+    let url = site.url("list.xml");
+    for command in ["sync", "explore"] {
+        let run = Run::of(instep([command, &url]).args(retries(command)).current_dir(folder.path()));
+        let run = run.with_code(5);
+        assert!(run.stderr.contains("the root is x in a\\u{1b}]0;title\\u{7}\\u{9b}31m"), "{:?}", run.stderr);
+        assert!(!run.stderr.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{:?}", run.stderr);
+        assert!(!run.stderr.contains("\ninstep: In step"), "{:?}", run.stderr);
+    }
+}
+
 fn retries(command: &str) -> &'static [&'static str] {
     if command.starts_with("sync") { &["--retries", "0"] } else { &[] }
 }

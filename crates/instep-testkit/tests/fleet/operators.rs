@@ -95,6 +95,28 @@ fn only_operators_act_and_only_from_the_page_itself() {
 }
 
 #[test]
+fn o872_a_page_of_another_site_that_leads_its_name_here_cannot_act_in_place_of_a_proxy() {
+    let fleet = FleetFolder::new();
+    let run = fleet.start(&["--operator-header", "X-User"]);
+    let (_, port) = run.url.trim_end_matches('/').rsplit_once(':').unwrap();
+    let as_ada = |host: &str| ask(&run, "GET /log", &[("Host", host), ("X-User", "ada")], "").status;
+    // A browser names the port that it connects to, a proxy the one that its own clients connect to.
+    assert_eq!(as_ada(&format!("evil.example:{port}")), 421);
+    for host in ["fleet.example.org", "fleet.example.org:1", &format!("127.0.0.1:{port}")] {
+        assert_eq!(as_ada(host), 200, "{host}");
+    }
+}
+
+#[test]
+fn o876_the_dashboards_of_two_fleets_on_one_host_have_sessions_of_their_own() {
+    let (one, two) = (FleetFolder::new(), FleetFolder::new());
+    let (one, two) = (one.start(&[]), two.start(&[]));
+    // A browser sends a cookie to each port of the host, and has one of each name.
+    let cookies = [cookie(&one), cookie(&two)].map(|cookie| cookie.split_once('=').unwrap().0.to_owned());
+    assert_ne!(cookies[0], cookies[1]);
+}
+
+#[test]
 fn alerts_reach_the_webhook_once() {
     use std::{
         io::{Read, Write},

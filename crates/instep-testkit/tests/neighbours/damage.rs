@@ -127,6 +127,24 @@ fn o86_a_record_that_is_not_a_whole_resource_is_named_and_left_out() {
 }
 
 #[test]
+fn o879_each_record_of_a_gzip_member_that_cannot_be_published_is_named() {
+    let mut records = ["a", "b"].map(|name| record("resource", name, "yesterday", "", "x")).concat();
+    records.push_str(&record("resource", "good", DAY, "", "good"));
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(records.as_bytes()).unwrap();
+    let dir = TempDir::new().unwrap();
+    let (data, archive) = (dir.path().join("data"), dir.path().join("x.warc.gz"));
+    fs::create_dir(&data).unwrap();
+    fs::write(&archive, packed.finish().unwrap()).unwrap();
+    let mut publish = instep(["publish", "--base-url", "http://example.org/", "--from"]);
+    let run = Run::of(publish.arg(&archive).arg(&data)).with_code(3);
+    for name in ["a", "b"] {
+        let fault = format!("the record at byte 0: http://example.org/{name}: its date");
+        assert!(run.stderr.contains(&fault), "{fault}: {}", run.stderr);
+    }
+}
+
+#[test]
 fn o86_a_revisit_finds_its_body_in_a_later_record_and_by_any_digest() {
     for digest in [
         "sha1:AAF4C61DDCC5E8A2DABEDE0F3B482CD9AEA9434D",

@@ -2,17 +2,27 @@
 
 use std::net::IpAddr;
 
-use http::{Request, header};
+use http::{Request, header, uri::Authority};
 
 /// Returns `true` if a request names this machine. A page of any site can make its own name lead here, and could then
 /// read data that only this machine may see (C8). An authority in the target replaces the header (RFC 9112 §3.2.2), and
 /// over HTTP/2 there is no other.
 pub(crate) fn names_this_machine<B>(request: &Request<B>) -> bool {
-    let header = || request.headers().get(header::HOST).and_then(|host| host.to_str().ok()?.parse().ok());
-    let Some(authority) = request.uri().authority().cloned().or_else(header) else { return false };
+    let Some(authority) = named(request) else { return false };
     let host = authority.host().trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Returns `true` if a request names a host with this port.
+pub(crate) fn names_port<B>(request: &Request<B>, port: u16) -> bool {
+    named(request).and_then(|authority| authority.port_u16()) == Some(port)
+}
+
+/// Returns the host and port that a request names; `None` if it names none.
+fn named<B>(request: &Request<B>) -> Option<Authority> {
+    let header = || request.headers().get(header::HOST).and_then(|host| host.to_str().ok()?.parse().ok());
+    request.uri().authority().cloned().or_else(header)
 }
 
 #[cfg(test)]

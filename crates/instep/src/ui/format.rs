@@ -130,11 +130,23 @@ pub(crate) fn shell_argument(word: &str) -> String {
 /// Returns a name from the network in a form that cannot steer a terminal: control characters and direction marks are
 /// escaped (D10).
 pub(crate) fn name(text: &str) -> String {
+    escaped(text, &[])
+}
+
+/// Returns a text of several lines in a form that cannot steer a terminal, as [`name`] does for one line.
+pub(crate) fn lines(text: &str) -> String {
+    escaped(text, &['\n', '\t'])
+}
+
+/// Escapes control characters and direction marks, except those in `kept`.
+fn escaped(text: &str, kept: &[char]) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
-        let turns =
-            matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if character.is_control() || turns {
+        let turns = matches!(
+            character,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        );
+        if (character.is_control() && !kept.contains(&character)) || turns {
             let _ = write!(safe, "\\u{{{:x}}}", u32::from(character));
         } else {
             safe.push(character);
@@ -147,7 +159,7 @@ pub(crate) fn name(text: &str) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::{bytes, count, counted, elapsed, name};
+    use super::{bytes, count, counted, elapsed, lines, name};
 
     #[test]
     fn figures_are_written_with_separators_units_and_plurals() {
@@ -163,5 +175,11 @@ mod tests {
     #[test]
     fn d10_a_name_cannot_steer_the_terminal() {
         assert_eq!(name("a\u{1b}]0;x\u{7}b\u{202e}c"), "a\\u{1b}]0;x\\u{7}b\\u{202e}c");
+    }
+
+    #[test]
+    fn o871_the_arabic_mark_of_direction_is_escaped_like_the_others() {
+        assert_eq!(name("a\u{61c}b\nc"), "a\\u{61c}b\\u{a}c");
+        assert_eq!(lines("a\n\tb\u{61c}\u{9b}c"), "a\n\tb\\u{61c}\\u{9b}c");
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    format::shell_argument,
+    format::{lines, name, shell_argument},
     stream::{clear, has_color, lost, write_line, write_log_line, write_text},
 };
 use crate::{
@@ -106,9 +106,10 @@ impl Output {
         }
     }
 
-    /// Writes a line to standard error, as text or as a line of a JSON log.
+    /// Writes a line to standard error, as text or as a line of a JSON log. Words in it may be from the network, so it
+    /// is never written as it is (D10).
     pub(crate) fn log(&self, level: LineLevel, text: &str) {
-        let line = if self.log_json { log_line(level, text) } else { text.to_owned() };
+        let line = if self.log_json { log_line(level, text) } else { lines(text) };
         write_log_line(&line);
     }
 
@@ -126,7 +127,9 @@ impl Output {
         let text = chain(causes.map(ToString::to_string));
         let hint = advice::for_error(error);
         self.error(exit, &text, hint);
-        let shown = advice::for_people(error).filter(|_| !self.log_json).unwrap_or(text);
+        // A line break in words from the network would begin a line that seems to be this program's own.
+        let shown =
+            if self.log_json { text } else { advice::for_people(error).unwrap_or_else(|| name(&text)) };
         self.log(LineLevel::Error, &format!("instep: {shown}"));
         if let Some(hint) = hint.filter(|_| !self.json) {
             self.log(LineLevel::Info, &format!("  {hint}"));

@@ -37,13 +37,12 @@ impl States {
         self.seen.execute(sql, row).map(drop).map_err(io::Error::other)
     }
 
-    /// Takes the revisits whose bodies came after them. It is called after all records. Returns a fault for each
-    /// revisit whose body is not in the archive.
+    /// Takes the revisits whose bodies came after them. It is called after all records. Passes a fault for each revisit
+    /// whose body is not in the archive to `report`.
     ///
     /// # Errors
     /// If the temporary database fails, or a body cannot be read.
-    pub(super) fn settle_revisits(&self) -> io::Result<Vec<String>> {
-        let mut faults = Vec::new();
+    pub(super) fn settle_revisits(&self, report: &mut dyn FnMut(String)) -> io::Result<()> {
         let mut statement =
             self.seen.prepare("SELECT * FROM revisit ORDER BY date").map_err(io::Error::other)?;
         let mut rows = statement.query([]).map_err(io::Error::other)?;
@@ -59,10 +58,10 @@ impl States {
             let is_other = || self.answers_other_method(&revisit.visit.keys).map_err(io::Error::other);
             let is_known = || Ok::<_, io::Error>(revisit.is_unmodified && self.knows(&revisit.visit.uri)?);
             if !self.put_revisit(&revisit)? && !is_known()? && !is_other()? {
-                faults.push(format!("{place}: the archive does not have the body of {}", revisit.visit.uri));
+                report(format!("{place}: the archive does not have the body of {}", revisit.visit.uri));
             }
         }
-        Ok(faults)
+        Ok(())
     }
 
     /// Stores the state that a revisit found. Returns `false` if its body is not known.

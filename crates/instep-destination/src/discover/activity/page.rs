@@ -7,6 +7,8 @@ use crate::documents::{DocumentError, Download};
 
 /// The most bytes of a page.
 const MOST_BYTES: usize = 32 << 20;
+/// The most activities of a page that are named because they cannot be used. Further ones are counted.
+const MOST_UNUSABLE: usize = 1_000;
 
 /// An activity: something that was done with one object.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,14 +86,19 @@ fn page_of(json: &Value, base: &Uri) -> CollectionPage {
         page.lacks_pages = page.before.is_none() && items.is_none() && has_more;
     }
     page.lacks_pages |= page.before.is_none() && !leads_to.is_null();
+    let mut more = 0_u64;
     for (number, item) in items.into_iter().flatten().enumerate() {
         match activities(item, base) {
             Ok(activities) => page.activities.extend(activities),
+            Err(_) if page.unusable.len() >= MOST_UNUSABLE => more += 1,
             Err(what) => {
                 let id = id(item).map(|id| format!(" ({id})")).unwrap_or_default();
                 page.unusable.push(format!("activity {} of the page{id} cannot be used: {what}", number + 1));
             }
         }
+    }
+    if more > 0 {
+        page.unusable.push(format!("{more} more activities of the page cannot be used"));
     }
     page
 }

@@ -66,3 +66,27 @@ fn levels_1_and_2_are_changes_in_the_order_of_time() {
     assert_eq!(capability, Capability::ChangeList);
     assert!(document.contains("from=\"1970-01-01T00:00:00Z\""), "{document}");
 }
+
+#[test]
+fn o877_a_collection_of_few_activities_with_endless_identifiers_is_too_large_for_the_memory() {
+    let long = "x".repeat(1 << 20);
+    let text = format!(
+        r#"{{"type": "OrderedCollectionPage", "orderedItems": [
+        {{"type": "Update", "object": {{"id": "https://example.org/{long}"}}}},
+        {{"type": "Invite", "id": "https://example.org/{long}"}}]}}"#
+    );
+    let page = page_of_text(&text);
+    let mut size = CollectionSize::default();
+    (0..255).for_each(|_| size.add(&page));
+    assert!(!size.is_too_large(), "{size:?}");
+    size.add(&page);
+    assert!(size.is_too_large() && size.activities == 512, "{size:?}");
+}
+
+#[test]
+fn o883_of_activities_that_cannot_be_used_the_first_are_named_and_the_others_counted() {
+    let items = vec!["{}"; 1_005].join(",");
+    let page = page_of_text(&format!("{{\"type\": \"OrderedCollectionPage\", \"orderedItems\": [{items}]}}"));
+    assert_eq!((page.items, page.unusable.len()), (1_005, 1_001));
+    assert_eq!(page.unusable[1_000], "5 more activities of the page cannot be used");
+}

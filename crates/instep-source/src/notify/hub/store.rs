@@ -1,6 +1,11 @@
 //! The book on disk: subscriptions and messages outlive the program.
 
-use std::{fmt, path::Path};
+use std::{
+    fmt,
+    fs::{self, OpenOptions, Permissions},
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    path::Path,
+};
 
 use bytes::Bytes;
 use instep_store::database::Schema;
@@ -8,6 +13,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::book::{Book, HubSubscription, Key};
 use crate::Error;
+
+/// The permissions of the file, of which the mask of the process may take more away.
+const FOR_FEW: u32 = 0o660;
 
 /// The place where a book is kept.
 pub(super) trait KeepBook: fmt::Debug + Send {
@@ -52,7 +60,11 @@ const VERSION_1: &str = "
 
 impl HubStore {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
-        Ok(Self { connection: SCHEMA.open(path)?, path: path.into() })
+        // The result is ignored: if the file is there, or cannot be made, opening it says so.
+        let _ = OpenOptions::new().write(true).create_new(true).mode(FOR_FEW).open(path);
+        let connection = SCHEMA.open(path)?;
+        keep_from_others(path);
+        Ok(Self { connection, path: path.into() })
     }
 
     /// Returns the subscriptions.
@@ -145,6 +157,22 @@ impl KeepBook for HubStore {
     }
 }
 
+/// Takes the permissions of other users away from a file that an earlier version made, and from those beside it. It has
+/// the secrets of subscribers, with which anybody could sign for this hub, and the folder may be open to all.
+fn keep_from_others(path: &Path) {
+    for end in ["", "-wal", "-shm", ".v0"] {
+        let mut path = path.as_os_str().to_owned();
+        path.push(end);
+        // By its name, because closing a file drops the locks that SQLite has on it in this process.
+        let Ok(file) = fs::symlink_metadata(&path) else { continue };
+        let mode = file.permissions().mode();
+        if file.is_file() && mode & 0o007 != 0 {
+            // The result is ignored: the file of another user works as it is.
+            let _ = fs::set_permissions(&path, Permissions::from_mode(mode & FOR_FEW));
+        }
+    }
+}
+
 fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> Error {
     move |source| Error::Catalogue { path: path.to_owned(), source: source.into() }
 }
@@ -173,6 +201,25 @@ mod tests {
         assert_eq!(store.body(sequence).unwrap().as_deref(), Some(&b"body"[..]));
         store.keep(&[(&key, None)]).unwrap();
         assert_eq!(store.book().unwrap().get(&key), None);
+    }
+
+    #[test]
+    fn o873_the_secrets_of_subscribers_are_not_for_everybody() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("hub.db");
+        let open_to_others = || {
+            let files = fs::read_dir(folder.path()).unwrap().map(Result::unwrap);
+            let mode = |file: &fs::DirEntry| file.metadata().unwrap().permissions().mode();
+            files.filter(|file| mode(file) & 0o007 != 0).map(|file| file.path()).collect::<Vec<_>>()
+        };
+        let store = HubStore::open(&path).unwrap();
+        store.publish("http://a/t", 1, 7, b"body", 0).unwrap();
+        assert!(open_to_others().is_empty(), "{:?}", open_to_others());
+        drop(store);
+        // As an earlier version made it.
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        let _store = HubStore::open(&path).unwrap();
+        assert!(open_to_others().is_empty(), "{:?}", open_to_others());
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub(super) struct ServedFleet {
     pub(super) name: String,
     /// `true` if the address is a loopback one, so that only this machine can send requests.
     pub(super) is_local: bool,
+    /// The port of the address.
+    pub(super) port: u16,
     pub(super) turns: PageTurns,
 }
 

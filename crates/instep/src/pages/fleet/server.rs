@@ -42,7 +42,7 @@ use crate::{
         address,
         copy::hosts_table,
         design::{self, PageBody, moment},
-        own_name::names_this_machine,
+        own_name::{names_port, names_this_machine},
     },
     ui::Output,
 };
@@ -97,9 +97,10 @@ impl FleetServer {
             served: Arc::new(ServedFleet {
                 fleet,
                 display,
-                access,
+                access: access.at_port(local.port()),
                 name,
                 is_local,
+                port: local.port(),
                 turns: PageTurns::default(),
             }),
             listener,
@@ -269,8 +270,10 @@ async fn refuse_other_names(
     request: Request,
     next: Next,
 ) -> Response {
-    // A proxy that signs operators in is excepted: it passes on the host name that they requested.
-    if served.is_local && !served.access.trusts_header() && !names_this_machine(&request) {
+    // A proxy that signs operators in passes on the host name that they requested, but not this port: that is only
+    // named by a browser which connects to it directly, where a page could name any operator.
+    let is_of_proxy = served.access.trusts_header() && !names_port(&request, served.port);
+    if served.is_local && !is_of_proxy && !names_this_machine(&request) {
         return StatusCode::MISDIRECTED_REQUEST.into_response();
     }
     next.run(request).await
