@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderName, header};
 
 use crate::args::piped::text_of;
 
-/// The name of the cookie of a session.
+/// The beginning of the name of the cookie of a session.
 const COOKIE: &str = "instep_session";
 /// The time after which an operator has to sign in again.
 const SESSION: Duration = Duration::from_secs(12 * 3_600);
@@ -29,6 +29,8 @@ pub(crate) struct OperatorAccess {
     operators: Option<OperatorFile>,
     /// The header in which a proxy names the operator; `None` if no proxy is trusted.
     header: Option<HeaderName>,
+    /// The name of the cookie of a session.
+    cookie: String,
     /// The key of the marks of forms, which is new in each process.
     key: [u8; 32],
     sessions: Mutex<BTreeMap<String, OperatorSession>>,
@@ -99,7 +101,14 @@ impl OperatorAccess {
     /// Errors: the file cannot be read, others can read it, or a line is no operator.
     pub(crate) fn new(file: Option<&Path>, header: Option<HeaderName>) -> Result<Self> {
         let operators = file.map(OperatorFile::open).transpose()?;
-        Ok(Self { operators, header, key: rand::random(), sessions: Mutex::default() })
+        let (cookie, key) = (COOKIE.to_owned(), rand::random());
+        Ok(Self { operators, header, cookie, key, sessions: Mutex::default() })
+    }
+
+    /// Returns the access to a server at a port. Browsers send a cookie to all ports of a host, so that its name has the
+    /// port: signing in to one of two fleets would end the session at the other one.
+    pub(crate) fn at_port(self, port: u16) -> Self {
+        Self { cookie: format!("{COOKIE}_{port}"), ..self }
     }
 
     /// Returns `true` if operators can sign in here.
@@ -126,15 +135,15 @@ impl OperatorAccess {
             sessions.remove(&oldest);
         }
         sessions.insert(number.clone(), OperatorSession { who: who.clone(), until: now + SESSION });
-        Some((who, cookie(&number, SESSION.as_secs())))
+        Some((who, self.set_cookie(&number, SESSION.as_secs())))
     }
 
     /// Ends the session of a request. Returns the cookie that removes the browser's.
     pub(crate) fn sign_out(&self, headers: &HeaderMap) -> String {
-        if let Some(number) = session_number(headers) {
+        if let Some(number) = self.session_number(headers) {
             self.sessions().remove(number);
         }
-        cookie("", 0)
+        self.set_cookie("", 0)
     }
 
     /// Returns the operator of a request, by its token, the header of the proxy, or the cookie of a session; `None` if
@@ -147,7 +156,7 @@ impl OperatorAccess {
         if let Some(who) = named.map(str::trim).filter(|who| !who.is_empty()) {
             return Some(SignedIn { who: who.to_owned(), mark: Some(self.mark(who)) });
         }
-        let number = session_number(headers)?;
+        let number = self.session_number(headers)?;
         let sessions = self.sessions();
         let session = sessions.get(number).filter(|session| session.until > Instant::now())?;
         let who = session.who.clone();
@@ -180,22 +189,24 @@ impl OperatorAccess {
     fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, OperatorSession>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-fn cookie(number: &str, seconds: u64) -> String {
-    format!("{COOKIE}={number}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}")
+    fn set_cookie(&self, number: &str, seconds: u64) -> String {
+        let name = &self.cookie;
+        format!("{name}={number}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}")
+    }
+
+    fn session_number<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+        let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs =
+            cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.find(|(name, _)| *name == self.cookie).map(|(_, number)| number)
+    }
 }
 
 /// Returns the bearer token of a request. The case of the scheme does not matter (RFC 9110 §11.1).
 fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token)
-}
-
-fn session_number(headers: &HeaderMap) -> Option<&str> {
-    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == COOKIE).map(|(_, number)| number)
 }
 
 fn operators(file: &Path) -> Result<OperatorTokens> {
