@@ -13,7 +13,7 @@ use crate::{
     exit::Exit,
     pages::{CopyMonitor, CopyServer},
     runtime::{self, Hangups, Reload},
-    ui::{Output, format::counted, metrics::MetricsMonitor, progress::ProgressDisplay},
+    ui::{LineLevel, Output, format::counted, metrics::MetricsMonitor, progress::ProgressDisplay},
 };
 
 /// One run with one set of options.
@@ -123,12 +123,13 @@ async fn until_reloaded<N>(
     }
 }
 
-/// Writes the metrics of a run that has ended. A failure is only noted, because metrics must not fail a run.
+/// Writes the metrics of a run that has ended. A failure is only reported, because metrics must not fail a run; also with
+/// `--quiet`, because whoever watches the copy sees an old file.
 fn write_metrics(metrics: &MetricsMonitor<'_>, report: &anyhow::Result<SyncReport>, output: &Output) {
     let exit = report.as_ref().map_or_else(Exit::of, Exit::from);
     if let Err(error) = metrics.end(exit.code()) {
         let file = metrics.file().display();
-        output.note(format!("Cannot write the metrics file {file}: {error}"));
+        output.log(LineLevel::Warn, &format!("Cannot write the metrics file {file}: {error}"));
     }
 }
 
