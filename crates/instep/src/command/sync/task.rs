@@ -12,7 +12,7 @@ use super::{
 use crate::{
     exit::Exit,
     pages::{CopyMonitor, CopyServer},
-    runtime::{self, Hangups, Reload},
+    runtime::{self, Hangups, Reload, Signals},
     ui::{LineLevel, Output, format::counted, metrics::MetricsMonitor, progress::ProgressDisplay},
 };
 
@@ -34,9 +34,7 @@ pub(super) struct SyncTask {
 pub(super) enum Ended<N> {
     /// A SIGHUP came, and the command line and configuration gave other options: a new run begins with them.
     Reloaded(Box<N>),
-    /// A signal ended the run. What it had committed is kept.
-    Interrupted,
-    /// The run has ended by itself, with this exit code.
+    /// The run has ended, by itself or by a signal, with this exit code.
     Done(Exit),
 }
 
@@ -48,6 +46,7 @@ impl SyncTask {
     pub(super) async fn run<N>(
         self,
         hangups: Option<(&Hangups, Reload<'_, N>)>,
+        signals: &Signals,
         output: &Output,
         has_waited: &Cell<bool>,
     ) -> anyhow::Result<Ended<N>> {
@@ -91,11 +90,12 @@ impl SyncTask {
         } else {
             output.closing(closing(&report));
         }
-        output.object("summary", summary(&options.url, &options.dir, &report));
-        Ok(match report.outcome {
-            Outcome::Interrupted => Ended::Interrupted,
-            _ => Ended::Done(Exit::from(&report)),
-        })
+        let exit = match report.outcome {
+            Outcome::Interrupted => signals.exit(),
+            _ => Exit::from(&report),
+        };
+        output.object("summary", summary(&options.url, &options.dir, &report, exit));
+        Ok(Ended::Done(exit))
     }
 }
 
