@@ -160,3 +160,17 @@ fn o712_a_fleet_whose_database_does_not_answer_at_the_start_ends_at_a_signal() {
     fleet.signal(Signal::TERM);
     assert_eq!(fleet.child.wait().unwrap().code(), Some(143));
 }
+
+#[cfg(feature = "postgres")]
+#[test]
+fn o903_a_first_run_whose_database_does_not_answer_ends_at_a_signal_with_its_exit_code() {
+    // It takes connections and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let state = format!("postgres://me@{}/copies", silent.local_addr().unwrap());
+    let folder = folder(&[]);
+    let sync = ["sync", "http://127.0.0.1:9/", "copy", "--state", &state];
+    let mut run = Running::start(instep(folder.path(), &sync));
+    let _connection = silent.accept().unwrap();
+    run.signal(Signal::TERM);
+    assert_eq!(run.child.wait().unwrap().code(), Some(143));
+}

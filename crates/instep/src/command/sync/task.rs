@@ -80,7 +80,7 @@ impl SyncTask {
         if is_new && (report.is_err() || options.dry_run) {
             destination::discard_unused(&options.dir);
         }
-        let report = report?;
+        let report = report.map_err(|error| with_exit_code(error, signals))?;
         note_empty_selection(&options, &report, output);
         if let Some(next) = next {
             return Ok(Ended::Reloaded(Box::new(next)));
@@ -120,6 +120,14 @@ async fn until_reloaded<N>(
             shutdown.request();
             (running.await, Some(next))
         }
+    }
+}
+
+/// Returns an error with the exit code of the signal that ended the run, if one did.
+fn with_exit_code(error: anyhow::Error, signals: &Signals) -> anyhow::Error {
+    match Exit::of(&error) {
+        Exit::Interrupted => anyhow::Error::new(signals.exit()).context(error.to_string()),
+        _ => error,
     }
 }
 
