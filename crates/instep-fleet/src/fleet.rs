@@ -270,6 +270,7 @@ impl Fleet {
         for (name, hold) in taken.unknown {
             self.recorded(move |record| record.give_back(&name, hold)).await?;
         }
+        self.watch_unwatched();
         if taken.is_news || taken.differs {
             self.news();
         }

@@ -18,6 +18,7 @@ mod global;
 mod listener;
 mod pages;
 mod publication;
+mod replacing;
 mod resync;
 mod runtime;
 mod service;

@@ -12,3 +12,4 @@ mod stream;
 
 pub(crate) use log::start_log;
 pub(crate) use output::{LineLevel, Output, document, translated, usage};
+pub(crate) use stream::ResultWriter;

@@ -191,6 +191,35 @@ fn finding_d16_every_line_of_every_command_follows_the_schema() {
 }
 
 #[test]
+fn o896_the_objects_of_a_copy_have_the_fields_of_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let state =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../instep-destination/tests/golden/records/state.1.jsonl");
+    assert!(instep(folder.path(), &["state", "import", "copy", state]).status().unwrap().success());
+    let output = instep(folder.path(), &["status", "copy"]).output().unwrap();
+    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let schema = definitions();
+    let names = |object: &Value| object.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let expected = &schema["status"]["properties"]["objects"]["properties"];
+    assert_eq!(names(&status["objects"]), names(expected));
+}
+
+#[test]
+fn o898_the_preview_of_a_sitemap_follows_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let sitemap = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>\
+        <url><loc>http://127.0.0.1/a</loc></url></urlset>";
+    fs::write(folder.join("sitemap.xml"), sitemap).unwrap();
+    let preview = ["upgrade-sitemap", "sitemap.xml", "--base-url", "http://127.0.0.1/", "--dry-run"];
+    let output = instep(folder, &preview).output().unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().all(|line| validates(line) && definition(line).is_some()), "{lines:?}");
+    assert_eq!(lines.last().unwrap()["dry_run"], true);
+}
+
+#[test]
 fn finding_d16_the_page_names_every_type_and_field() {
     for (name, definition) in definitions() {
         for (field, rule) in definition["properties"].as_object().unwrap() {

@@ -145,6 +145,12 @@ impl Fleet {
         }
     }
 
+    /// Listens to the channels of followed Sources that nobody listens to.
+    pub(super) fn watch_unwatched(&self) {
+        let unwatched = self.state().unwatched(seconds());
+        unwatched.iter().for_each(|source| self.watch(source));
+    }
+
     /// Listens to the channels of a Source that is followed, once it was in step.
     pub(super) fn watch(&self, source: &FleetSource) {
         let mut state = self.state();

@@ -12,6 +12,8 @@ mod sharing;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs,
+    os::unix::fs::MetadataExt as _,
     path::PathBuf,
 };
 
@@ -58,6 +60,9 @@ struct LookInProgress {
     hold: SourceHold,
 }
 
+/// The inode and the length of a file of certificates, and its times of modification and of change.
+pub(super) type CertificateStamp = (u64, u64, [(i64, i64); 2]);
+
 pub(super) struct FleetState {
     /// This worker.
     me: WorkerId,
@@ -78,6 +83,8 @@ pub(super) struct FleetState {
     pushed: BTreeSet<SourceName>,
     options: FleetOptions,
     client: Client,
+    /// The file of certificates from which the client was made.
+    certificates: Option<CertificateStamp>,
     gate: RequestGate,
     seats: Option<SharedSeats>,
     figures: FleetFigures,
@@ -106,6 +113,8 @@ impl FleetState {
             follows: false,
             callbacks: None,
             pushed: BTreeSet::new(),
+            // The stamp comes first, so that a file which changes while it is read is read again.
+            certificates: certificates(&options.access),
             client: client(&options, &gate, seats.as_ref())?,
             gate,
             seats,
@@ -117,19 +126,30 @@ impl FleetState {
         })
     }
 
-    /// Returns a client for new options: the present one if these would make the same. With another one a host gets more
-    /// requests than it may while looks with the former one are under way, and the pauses that hosts requested are forgotten.
-    pub(super) fn client_for(&self, options: &FleetOptions) -> Result<Client, FleetError> {
-        // The file of certificates may have other ones by now.
-        if options.access.ca_file.is_none() && have_same_client(&options.access, &self.options.access) {
-            return Ok(self.client.clone());
+    /// Returns a client for new options, and the file of certificates from which it is made: the present client if these would
+    /// make the same. With another one a host gets more requests than it may while looks with the former one are under way, and
+    /// the pauses that hosts requested are forgotten.
+    pub(super) fn client_for(
+        &self,
+        options: &FleetOptions,
+    ) -> Result<(Client, Option<CertificateStamp>), FleetError> {
+        let access = &options.access;
+        let found = certificates(access);
+        // A file that cannot be read has its error from the attempt to make a client.
+        let has_same_certificates = found == self.certificates && found.is_some() == access.ca_file.is_some();
+        if has_same_certificates && have_same_client(access, &self.options.access) {
+            return Ok((self.client.clone(), found));
         }
-        client(options, &self.gate, self.seats.as_ref())
+        Ok((client(options, &self.gate, self.seats.as_ref())?, found))
     }
 
-    /// Applies new options and their client; looks in progress finish with their former ones.
-    pub(super) fn reload(&mut self, options: FleetOptions, client: Client) {
-        self.client = client;
+    /// Applies new options with their client and its certificates; looks in progress finish with their former ones.
+    pub(super) fn reload(
+        &mut self,
+        options: FleetOptions,
+        (client, certificates): (Client, Option<CertificateStamp>),
+    ) {
+        (self.client, self.certificates) = (client, certificates);
         self.share_bandwidth();
         self.queue.limit(options.runs, options.runs_per_host);
         self.options = options;
@@ -239,6 +259,13 @@ fn have_same_client(one: &AccessOptions, other: &AccessOptions) -> bool {
     };
     let ways = [one, other].map(|access| (&access.proxy, &access.ca_file, &access.user_agent));
     limits(one) == limits(other) && ways[0] == ways[1]
+}
+
+/// Returns the stamp of the file of certificates; `None` if none is named, or it cannot be read.
+fn certificates(access: &AccessOptions) -> Option<CertificateStamp> {
+    let file = fs::metadata(access.ca_file.as_ref()?).ok()?;
+    let times = [(file.mtime(), file.mtime_nsec()), (file.ctime(), file.ctime_nsec())];
+    Some((file.ino(), file.len(), times))
 }
 
 /// Returns a client whose connections and limits all looks share.

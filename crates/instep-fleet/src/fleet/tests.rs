@@ -236,6 +236,29 @@ async fn o505_a_look_that_ends_after_the_watches_begins_none() {
     assert!(fleet.state().end_watches().is_empty());
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o904_a_followed_source_that_is_not_due_is_listened_to_after_a_start() {
+    let a = with_files(1);
+    let dir = tempfile::tempdir().unwrap();
+    let mut definition = source("a", &a);
+    (definition.follow, definition.cadence) = (true, Cadence::Every { seconds: 86_400 });
+    let configured = [definition];
+    let open = || Fleet::open(options(dir.path()), &configured, Arc::new(Quiet)).unwrap();
+    let fleet = open();
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
+    drop(fleet);
+    let before = a.requests().len();
+    let (fleet, shutdown) = (open(), Shutdown::new());
+    let running = tokio::spawn({
+        let (fleet, shutdown) = (fleet.clone(), shutdown.clone());
+        async move { fleet.run(shutdown).await }
+    });
+    // Its documents are read to find the channels.
+    until_so(|| a.requests().len() > before).await;
+    shutdown.request();
+    running.await.unwrap().unwrap();
+}
+
 /// The least that a look is granted.
 const LEAST: u64 = 1 << 20;
 

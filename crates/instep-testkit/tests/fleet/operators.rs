@@ -56,6 +56,21 @@ fn the_dashboard_shows_every_source_and_a_page_for_each() {
 }
 
 #[test]
+fn o891_a_button_whose_source_is_gone_answers_that_there_is_none() {
+    let fleet = FleetFolder::new();
+    fleet.ends(&["add", "https://a.invalid/", "--name", "a"], 0);
+    fleet.ends(&["pause", "a"], 0);
+    let run = fleet.start(&[]);
+    let cookie = cookie(&run);
+    let signed = [FORM, ("Cookie", cookie.as_str())];
+    let page = ask(&run, "GET /source/a/", &signed, "").body;
+    let mark = page.split("name=\"mark\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let form = format!("mark={mark}");
+    assert_eq!(ask(&run, "POST /source/a/forget", &signed, &form).status, 303);
+    assert_eq!(ask(&run, "POST /source/a/resume", &signed, &form).status, 404);
+}
+
+#[test]
 fn only_operators_act_and_only_from_the_page_itself() {
     let fleet = FleetFolder::new();
     let source = Running::source(&fleet.data("data", 1));

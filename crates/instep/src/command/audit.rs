@@ -77,8 +77,9 @@ impl AuditCommand {
         progress.finish();
         let report = report?;
         show(output, &report, is_offline, is_sample);
-        output.object("summary", summary(&report));
-        Ok(if report.interrupted { signals.exit() } else { Exit::from(&report) })
+        let exit = if report.interrupted { signals.exit() } else { Exit::from(&report) };
+        output.object("summary", summary(&report, exit));
+        Ok(exit)
     }
 
     fn options(self, config: &Config) -> anyhow::Result<AuditOptions> {
@@ -135,7 +136,7 @@ fn show(output: &Output, report: &AuditReport, is_offline: bool, is_sample: bool
     output.closing(format!("{line}; {} hashed in {}", bytes(report.bytes), elapsed(report.elapsed)));
 }
 
-fn summary(report: &AuditReport) -> serde_json::Value {
+fn summary(report: &AuditReport, exit: Exit) -> serde_json::Value {
     json!({
         "command": "audit",
         "same": report.same,
@@ -147,7 +148,7 @@ fn summary(report: &AuditReport) -> serde_json::Value {
         "bytes": report.bytes,
         "seconds": report.elapsed.as_secs_f64(),
         "sources": report.sources.iter().map(source).collect::<Vec<_>>(),
-        "exit_code": report.exit_code(),
+        "exit_code": exit.code(),
     })
 }
 

@@ -5,8 +5,8 @@ mod draft;
 mod source;
 
 use std::{
-    fs::OpenOptions,
-    io::Write,
+    fs::{self, File},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -18,6 +18,7 @@ use crate::{
     args::{access::AccessArgs, headings::OUTPUT, values},
     config::Config,
     exit::Exit,
+    replacing::replace_file,
     ui::{Output, format::shell_argument},
 };
 
@@ -79,8 +80,15 @@ impl InitCommand {
 }
 
 fn write(path: &Path, text: &str, force: bool) -> anyhow::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).create_new(!force);
-    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    let written = if force { replace_file(path, text.as_bytes()) } else { create(path, text.as_bytes()) };
     written.with_context(|| format!("Cannot write {}", path.display()))
+}
+
+/// Writes a new file, and removes it if the disk does not take all of it: the next attempt would refuse to replace a part.
+fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let written = File::create_new(path)?.write_all(bytes);
+    if written.is_err() {
+        let _ = fs::remove_file(path);
+    }
+    written
 }

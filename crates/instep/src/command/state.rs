@@ -17,7 +17,7 @@ use crate::{
     args::values,
     exit::Exit,
     ui::{
-        Output,
+        Output, ResultWriter,
         format::{count, counted},
     },
 };
@@ -82,7 +82,7 @@ impl StateCommand {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self.task {
             StateTask::Export(ExportStateArgs { dir, file }) if file == Path::new(STANDARD) => {
-                let figures = export_state(&dir, &mut BufWriter::new(io::stdout().lock()))?;
+                let figures = export_state(&dir, &mut BufWriter::new(ResultWriter))?;
                 output.note(summary("Exported", &figures));
             }
             StateTask::Export(ExportStateArgs { dir, file }) => {

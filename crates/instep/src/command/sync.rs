@@ -209,7 +209,7 @@ impl SyncCommand {
             let has_waited = Cell::new(false);
             let ended = sync.task(&config, shutdown.child()).and_then(|task| {
                 let hangups = hangups.as_ref().map(|hangups| (hangups, reload));
-                runtime.block_on(service::watched(task.run(hangups, output, &has_waited)))
+                runtime.block_on(service::watched(task.run(hangups, &signals, output, &has_waited)))
             });
             match (ended, former.take()) {
                 (Ok(Ended::Reloaded(next)), working) => {
@@ -217,7 +217,6 @@ impl SyncCommand {
                     former = if has_waited.get() { Some(options) } else { working };
                     options = *next;
                 }
-                (Ok(Ended::Interrupted), _) => return Ok(signals.exit()),
                 (Ok(Ended::Done(exit)), _) => return Ok(exit),
                 (Err(error), Some(working)) if !has_waited.get() => {
                     if let Some(hangups) = &hangups {

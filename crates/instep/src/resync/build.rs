@@ -15,6 +15,7 @@ use super::{
     sync::{Mapping, mappings},
     translation::{NO_LOG, NO_SPLIT, refuse},
 };
+use crate::replacing::replace_file;
 use files::{ComparedList, ListChanges};
 
 /// Write one document as resync-build does, with the options of the reference client
@@ -128,7 +129,7 @@ impl ResyncBuild {
         }
         let bytes = writer.finish()?;
         let Some(file) = &self.outfile else { return Ok(Some(String::from_utf8(bytes)?)) };
-        files::replace(file, &bytes).with_context(|| format!("{} cannot be written", file.display()))?;
+        replace_file(file, &bytes).with_context(|| format!("{} cannot be written", file.display()))?;
         Ok(None)
     }
 

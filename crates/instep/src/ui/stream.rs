@@ -66,12 +66,30 @@ pub(crate) fn write_text(text: &str) {
         let mut stdout = io::stdout().lock();
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
     });
-    match written {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-            std::process::exit(Exit::PipeClosed.code().into());
-        }
-        Err(error) => drop(LOST.set(error.to_string())),
+    if let Err(error) = written {
+        end_with_reader(&error);
+        drop(LOST.set(error.to_string()));
+    }
+}
+
+/// Ends the program if the reader of a pipe has gone.
+fn end_with_reader(error: &io::Error) {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        std::process::exit(Exit::PipeClosed.code().into());
+    }
+}
+
+/// Writes the bytes of a result as they are. As for [`write_line`], the program ends if their reader has gone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResultWriter;
+
+impl Write for ResultWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::stdout().write(bytes).inspect_err(end_with_reader)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().flush().inspect_err(end_with_reader)
     }
 }
 

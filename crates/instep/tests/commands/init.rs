@@ -4,7 +4,7 @@ use std::fs;
 
 use instep_testkit::wait_until;
 
-use crate::support::{ServedSource, folder, run};
+use crate::support::{ServedSource, folder, output_of, run, shell};
 
 #[test]
 fn init_writes_a_configuration_that_publishes_and_never_replaces_one() {
@@ -91,4 +91,19 @@ fn o574_init_after_a_trial_at_another_port_writes_the_address_that_readers_ask()
         let written = fs::read_to_string(folder.path().join("instep.toml")).unwrap();
         assert!(written.contains(&format!("\nlisten = {listen:?}\n")), "{base}: {written}");
     }
+}
+
+#[test]
+fn o892_init_on_a_full_disk_leaves_no_part_of_a_configuration_and_replaces_none() {
+    let folder = folder(&[("data/a.txt", "a"), ("mine.toml", "# mine\n")]);
+    // The limit of the size of files is less than any configuration.
+    let limited = |arguments: &[&str]| {
+        output_of(shell(folder.path(), "ulimit -f 1; exec \"$@\"", arguments), 8);
+    };
+    limited(&["init", "data"]);
+    assert!(!folder.path().join("instep.toml").exists());
+    limited(&["init", "data", "--out", "mine.toml", "--force"]);
+    assert_eq!(fs::read_to_string(folder.path().join("mine.toml")).unwrap(), "# mine\n");
+    run(folder.path(), &["init", "data", "--out", "mine.toml", "--force"], 0);
+    assert!(fs::read_to_string(folder.path().join("mine.toml")).unwrap().contains("[publish]"));
 }

@@ -166,6 +166,24 @@ fn finding_d22_a_source_that_is_added_twice_by_mistake_becomes_no_second_copy() 
 }
 
 #[test]
+fn o899_a_metrics_file_that_cannot_be_written_is_named_also_by_a_quiet_run() {
+    let folder = folder(&[("data/a.txt", "one")]);
+    let source = ServedSource::start(folder.path());
+    let said = run(folder.path(), &["sync", &source.url, "copy", "--quiet", "--metrics-file", "none/m"], 0);
+    assert!(said.contains("Cannot write the metrics file none/m: "), "{said}");
+}
+
+#[test]
+fn o894_a_source_that_is_due_runs_now_and_not_at_a_time_that_has_passed() {
+    let folder = folder(&[]);
+    run(folder.path(), &["source", "add", "http://source.example/"], 0);
+    let listed = run(folder.path(), &["source", "list"], 0);
+    assert!(listed.contains(" next now  http://source.example/"), "{listed}");
+    let shown = run(folder.path(), &["source", "show", "source.example"], 0);
+    assert!(shown.contains("Next run    now\n"), "{shown}");
+}
+
+#[test]
 fn finding_d23_the_last_line_of_a_run_says_nothing_that_was_true_only_before_it() {
     let folder = folder(&[("data/a.txt", "one")]);
     let source = ServedSource::start(folder.path());

@@ -6,7 +6,7 @@ use std::{
     os::unix::{ffi::OsStrExt as _, fs::symlink},
 };
 
-use crate::support::{folder, instep, output_of, publish, run};
+use crate::support::{ServedSource, folder, instep, output_of, publish, run};
 
 #[test]
 fn o317_a_copy_that_cannot_be_read_is_not_taken_for_a_folder_without_one() {
@@ -99,6 +99,21 @@ fn o414_a_word_that_is_not_utf_8_is_named() {
         let said = output_of(command, 2);
         assert!(said.contains(r#""d\xFF" is not UTF-8; rename it"#), "{said}");
         assert!(!folder.path().join(OsStr::from_bytes(b"d\xff")).exists());
+    }
+}
+
+#[test]
+fn o897_the_state_of_a_copy_is_shown_whatever_the_name_of_its_folder_is() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let source = ServedSource::start(folder.path());
+    run(folder.path(), &["sync", &source.url, "copy"], 0);
+    let name = OsStr::from_bytes(b"d\xff");
+    fs::rename(folder.path().join("copy"), folder.path().join(name)).unwrap();
+    for (form, part) in [(&["status"][..], "1 resource"), (&["status", "--json"][..], "\"held\":1")] {
+        let mut status = instep(folder.path(), form);
+        status.arg(name);
+        let said = output_of(status, 0);
+        assert!(said.contains(part), "{said}");
     }
 }
 

@@ -54,6 +54,16 @@ fn o211_a_command_whose_reader_goes_away_ends_with_141() {
 }
 
 #[test]
+fn o895_an_exported_state_whose_reader_goes_away_ends_with_141() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let source = ServedSource::start(folder.path());
+    run(folder.path(), &["sync", &source.url, "copy"], 0);
+    let mut export = instep(folder.path(), &["state", "export", "copy", "-"]);
+    let status = export.stdout(without_reader()).stderr(Stdio::null()).status().unwrap();
+    assert_eq!(status.code(), Some(141));
+}
+
+#[test]
 fn o212_a_reader_of_the_log_that_goes_away_does_not_end_the_work() {
     let folder = folder(&[("data/a.txt", "a")]);
     let source = ServedSource::start(folder.path());

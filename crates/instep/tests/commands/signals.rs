@@ -73,6 +73,21 @@ fn finding_d2_a_hangup_ends_no_server_whichever_command_runs_it() {
 }
 
 #[test]
+fn o901_the_last_line_of_a_run_that_a_signal_ended_has_the_exit_code_of_the_command() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let source = ServedSource::start(folder.path());
+    for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        let sync = ["sync", &source.url, "copy", "--follow", "--poll", "100ms"];
+        let mut following = Running::start(instep(folder.path(), &sync));
+        following.wait_for(|line| line["type"] == "round");
+        following.signal(signal);
+        let summary = following.wait_for(|line| line["type"] == "summary");
+        assert_eq!(summary["exit_code"], code);
+        assert_eq!(following.child.wait().unwrap().code(), Some(code));
+    }
+}
+
+#[test]
 fn c18_a_server_that_hashes_a_huge_file_ends_within_seconds() {
     let folder = folder(&[("data/a.txt", "a")]);
     let serve = ["serve", "data", "--listen", "127.0.0.1:0", "--base-url", BASE];
@@ -144,4 +159,18 @@ fn o712_a_fleet_whose_database_does_not_answer_at_the_start_ends_at_a_signal() {
     let _connection = silent.accept().unwrap();
     fleet.signal(Signal::TERM);
     assert_eq!(fleet.child.wait().unwrap().code(), Some(143));
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn o903_a_first_run_whose_database_does_not_answer_ends_at_a_signal_with_its_exit_code() {
+    // It takes connections and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let state = format!("postgres://me@{}/copies", silent.local_addr().unwrap());
+    let folder = folder(&[]);
+    let sync = ["sync", "http://127.0.0.1:9/", "copy", "--state", &state];
+    let mut run = Running::start(instep(folder.path(), &sync));
+    let _connection = silent.accept().unwrap();
+    run.signal(Signal::TERM);
+    assert_eq!(run.child.wait().unwrap().code(), Some(143));
 }

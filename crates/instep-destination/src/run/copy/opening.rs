@@ -85,8 +85,12 @@ impl LocalCopy {
     pub(crate) fn open(options: &SyncOptions) -> Result<Self, Error> {
         refuse_unknown_files(options)?;
         let place = Self::place(options)?;
+        // It gave up to wait for the server or for a former writer, which says nothing about either.
+        let or_interrupted = |error: StateError| {
+            if options.shutdown.is_requested() { Error::Interrupted } else { error.into() }
+        };
         if !Self::is_at(&options.dir) {
-            place.probe()?;
+            place.probe().map_err(or_interrupted)?;
         }
         let mut folder = FolderOptions::new();
         folder.durability = options.durability;
@@ -94,10 +98,7 @@ impl LocalCopy {
         let folder = FolderStore::open(&options.dir, folder)?;
         let own = folder.own_folder();
         Actions::remove_leftovers(&own)?;
-        let mut state = place.open(&own).map_err(|error| {
-            // It gave up to wait for the server or for a former writer, which says nothing about either.
-            if options.shutdown.is_requested() { Error::Interrupted } else { error.into() }
-        })?;
+        let mut state = place.open(&own).map_err(or_interrupted)?;
         let store = storage::of_copy_that_is_written(Arc::new(folder), &mut *state, options)?;
         if options.changes.is_some() {
             state.record_changes();

@@ -6,7 +6,10 @@ use instep_destination::{SharedCallbacks, SyncOptions};
 use tokio::task::JoinHandle;
 
 use super::{BETWEEN_PUSHED, BETWEEN_PUSHED_FAILURES, FleetState};
-use crate::{fleet::watching::SourceWatch, name::SourceName, standing::FleetSource};
+use crate::{fleet::watching::SourceWatch, name::SourceName, share::falls_to, standing::FleetSource};
+
+/// The most watches that begin together: each sends requests.
+const TOGETHER: usize = 32;
 
 impl FleetState {
     /// Returns the options by which the channels of a Source are found; `None` if they are not wanted, or listened to
@@ -24,6 +27,33 @@ impl FleetState {
         let mut options = definition.run_options(&self.options).ok()?;
         options.access.shared = Some(self.client.clone());
         Some(options)
+    }
+
+    /// Returns Sources whose channels are to be listened to and that no look will lead to soon, as after a start or at the end
+    /// of a pause: the next look may be weeks ahead.
+    pub(in crate::fleet) fn unwatched(&self, now: i64) -> Vec<Arc<FleetSource>> {
+        if !self.follows {
+            return Vec::new();
+        }
+        let followed = self.sources.iter().filter(|source| source.definition.follow);
+        let unwatched = followed.filter(|source| self.is_unwatched(source, now));
+        unwatched.take(TOGETHER).map(Arc::clone).collect()
+    }
+
+    fn is_unwatched(&self, source: &FleetSource, now: i64) -> bool {
+        let (name, standing) = (&source.definition.name, &source.standing);
+        let is_at_rest = source.hold.worker.is_none() && !standing.wanted && standing.due_at(now) > now;
+        // A watch that has ended stays known: its Source has no channel, and the next look tries again.
+        if !is_at_rest || self.watches.contains_key(name) {
+            return false;
+        }
+        // A worker that has looked at it listens to it.
+        let is_left = self
+            .workers
+            .iter()
+            .all(|worker| worker.id == self.me || standing.ended.is_none_or(|ended| ended < worker.began));
+        let workers = self.workers.iter().map(|worker| worker.id);
+        is_left && falls_to(self.me, workers, name.as_str()) && self.to_watch(source).is_some()
     }
 
     /// Records that the channels of a Source are listened to.
@@ -67,5 +97,48 @@ impl FleetState {
         self.sources.insert(Arc::new(source));
         self.enqueue(name);
         Some(due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use instep_net::RequestGate;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::{
+        FleetOptions, FleetPlace, SourceDefinition,
+        record::{FleetRecord, FleetWorker},
+    };
+
+    #[tokio::test]
+    async fn o904_a_source_that_is_not_due_is_listened_to_by_one_worker() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut record = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap();
+        let mut definition = SourceDefinition::new("a".parse().unwrap(), "https://a.example/");
+        definition.follow = true;
+        record.add(&[definition], 100).unwrap();
+        let mut source = record.sources().unwrap().remove(0);
+        (source.standing.success, source.standing.ended) = (Some(500), Some(500));
+        source.standing.due = 10_000;
+        let gate = RequestGate::open_until(Instant::now());
+        let mut state = FleetState::new(FleetOptions::new(dir.path()), gate, None).unwrap();
+        state.become_worker(1);
+        state.sources.insert(Arc::new(source));
+        let worker =
+            |id, began| FleetWorker { id, name: "w".to_owned(), url: None, began, running: 0, beat: 0 };
+        state.set_workers(vec![worker(1, 1_000)]);
+        assert!(state.unwatched(2_000).is_empty(), "the fleet does not run");
+        state.begin_watches();
+        assert_eq!(state.unwatched(2_000).len(), 1);
+        assert!(state.unwatched(10_000).is_empty(), "it is due, and its look leads to the channels");
+        // The other worker may have looked at it, and listens to it then.
+        state.set_workers(vec![worker(1, 1_000), worker(2, 400)]);
+        assert!(state.unwatched(2_000).is_empty());
+        // It falls to one of two workers that have begun since.
+        state.set_workers(vec![worker(1, 1_000), worker(2, 1_000)]);
+        let is_first = !state.unwatched(2_000).is_empty();
+        state.become_worker(2);
+        assert_ne!(is_first, !state.unwatched(2_000).is_empty());
     }
 }

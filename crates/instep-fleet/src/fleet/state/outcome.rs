@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::{BETWEEN_PUSHED, FleetState};
+use super::{BETWEEN_PUSHED, BETWEEN_PUSHED_FAILURES, FleetState};
 use crate::{
     Alert, AlertKind, LookSample,
     alert::due,
@@ -38,8 +38,13 @@ impl FleetState {
                 at: now,
             });
         }
-        if self.pushed.remove(name) && source.standing.failures == 0 {
-            source.standing.due = now.saturating_add(BETWEEN_PUSHED);
+        if self.pushed.remove(name) {
+            let standing = &mut source.standing;
+            // As after an announcement that comes now.
+            standing.due = match standing.failures {
+                0 => now.saturating_add(BETWEEN_PUSHED),
+                _ => standing.due.min(now.saturating_add(BETWEEN_PUSHED_FAILURES)),
+            };
         }
         if source.definition != *definition {
             // The look used the former definition, so the next one is due at once.
@@ -171,7 +176,30 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::FleetOptions;
+    use crate::{
+        FleetOptions, FleetPlace,
+        record::{FleetRecord, ReadSources},
+    };
+
+    #[tokio::test]
+    async fn o900_an_announcement_during_a_look_that_fails_counts_as_one_after_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut record = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap();
+        let definition = SourceDefinition::new("a".parse().unwrap(), "https://a.example/");
+        record.add(std::slice::from_ref(&definition), 1_000).unwrap();
+        let gate = RequestGate::open_until(Instant::now());
+        let mut state = FleetState::new(FleetOptions::new(dir.path()), gate, None).unwrap();
+        state.load(ReadSources::all(record.sources().unwrap()));
+        let hold = state.sources.get(&definition.name).unwrap().hold;
+        let failed =
+            LookOutcome { verdict: Some(LookVerdict::Failed), exit_code: 4, ..LookOutcome::default() };
+        let due = |state: &mut FleetState| {
+            state.conclude(&definition, (hold, &failed), 2_000).unwrap().standing.due
+        };
+        assert!(due(&mut state) >= 2_000 + 15 * 60);
+        state.pushed.insert(definition.name.clone());
+        assert_eq!(due(&mut state), 2_000 + BETWEEN_PUSHED_FAILURES);
+    }
 
     #[tokio::test]
     async fn o717_an_outage_of_the_place_of_the_copies_is_said_once_and_so_is_its_end() {

@@ -32,7 +32,7 @@ pub(super) fn list(
             "{:<11} {:<24} {held:<26} next {}  {}",
             source.state(now).as_str(),
             source.definition.name.as_str(),
-            next(source),
+            next(source, now),
             shown(&source.definition.url)
         ));
         output.object("source", source_object(source, now));
@@ -73,7 +73,7 @@ pub(super) fn show(
     if standing.failures > 0 {
         output.line(format!("Failures    {} in a row", standing.failures));
     }
-    output.line(format!("Next run    {}", next(&source)));
+    output.line(format!("Next run    {}", next(&source, now)));
     output.object("source", source_object(&source, now));
     Ok(Exit::Done)
 }
@@ -89,12 +89,13 @@ fn place_of_copy(source: &FleetSource, fleet: &FleetPlace) -> String {
     }
 }
 
-fn next(source: &FleetSource) -> String {
+/// Returns the time of the next run; `now` also during a run, and if one waits for its turn.
+fn next(source: &FleetSource, now: i64) -> String {
     let standing = &source.standing;
     match standing {
         _ if standing.paused => "when resumed".to_owned(),
         _ if standing.waits_for_approval(source.definition.approve) => "when approved".to_owned(),
-        _ if standing.wanted => "now".to_owned(),
+        _ if standing.wanted || standing.due <= now => "now".to_owned(),
         _ => moment(Some(standing.due)),
     }
 }

@@ -5,7 +5,10 @@ use std::path::Path;
 use instep_destination::{Accounting, Outcome, SyncReport};
 use serde_json::json;
 
-use crate::ui::format::{bytes, count, counted, coverage, elapsed};
+use crate::{
+    exit::Exit,
+    ui::format::{bytes, count, counted, coverage, elapsed},
+};
 
 /// Returns the last line: the results, in figures.
 pub(super) fn closing(report: &SyncReport) -> String {
@@ -61,8 +64,8 @@ fn entries(entries: Accounting) -> serde_json::Value {
     })
 }
 
-/// Returns the object that `--json` prints last.
-pub(super) fn summary(url: &str, dir: &Path, report: &SyncReport) -> serde_json::Value {
+/// Returns the object that `--json` prints last, with the exit code of the command.
+pub(super) fn summary(url: &str, dir: &Path, report: &SyncReport, exit: Exit) -> serde_json::Value {
     json!({
         "command": "sync",
         "url": url,
@@ -87,6 +90,6 @@ pub(super) fn summary(url: &str, dir: &Path, report: &SyncReport) -> serde_json:
         "kept": report.kept,
         "entries": entries(report.entries),
         "coverage": report.coverage.map(coverage),
-        "exit_code": report.exit_code(),
+        "exit_code": exit.code(),
     })
 }

@@ -12,8 +12,8 @@ use super::{
 use crate::{
     exit::Exit,
     pages::{CopyMonitor, CopyServer},
-    runtime::{self, Hangups, Reload},
-    ui::{Output, format::counted, metrics::MetricsMonitor, progress::ProgressDisplay},
+    runtime::{self, Hangups, Reload, Signals},
+    ui::{LineLevel, Output, format::counted, metrics::MetricsMonitor, progress::ProgressDisplay},
 };
 
 /// One run with one set of options.
@@ -34,9 +34,7 @@ pub(super) struct SyncTask {
 pub(super) enum Ended<N> {
     /// A SIGHUP came, and the command line and configuration gave other options: a new run begins with them.
     Reloaded(Box<N>),
-    /// A signal ended the run. What it had committed is kept.
-    Interrupted,
-    /// The run has ended by itself, with this exit code.
+    /// The run has ended, by itself or by a signal, with this exit code.
     Done(Exit),
 }
 
@@ -48,6 +46,7 @@ impl SyncTask {
     pub(super) async fn run<N>(
         self,
         hangups: Option<(&Hangups, Reload<'_, N>)>,
+        signals: &Signals,
         output: &Output,
         has_waited: &Cell<bool>,
     ) -> anyhow::Result<Ended<N>> {
@@ -81,7 +80,7 @@ impl SyncTask {
         if is_new && (report.is_err() || options.dry_run) {
             destination::discard_unused(&options.dir);
         }
-        let report = report?;
+        let report = report.map_err(|error| with_exit_code(error, signals))?;
         note_empty_selection(&options, &report, output);
         if let Some(next) = next {
             return Ok(Ended::Reloaded(Box::new(next)));
@@ -91,11 +90,12 @@ impl SyncTask {
         } else {
             output.closing(closing(&report));
         }
-        output.object("summary", summary(&options.url, &options.dir, &report));
-        Ok(match report.outcome {
-            Outcome::Interrupted => Ended::Interrupted,
-            _ => Ended::Done(Exit::from(&report)),
-        })
+        let exit = match report.outcome {
+            Outcome::Interrupted => signals.exit(),
+            _ => Exit::from(&report),
+        };
+        output.object("summary", summary(&options.url, &options.dir, &report, exit));
+        Ok(Ended::Done(exit))
     }
 }
 
@@ -123,12 +123,21 @@ async fn until_reloaded<N>(
     }
 }
 
-/// Writes the metrics of a run that has ended. A failure is only noted, because metrics must not fail a run.
+/// Returns an error with the exit code of the signal that ended the run, if one did.
+fn with_exit_code(error: anyhow::Error, signals: &Signals) -> anyhow::Error {
+    match Exit::of(&error) {
+        Exit::Interrupted => anyhow::Error::new(signals.exit()).context(error.to_string()),
+        _ => error,
+    }
+}
+
+/// Writes the metrics of a run that has ended. A failure is only reported, because metrics must not fail a run; also with
+/// `--quiet`, because whoever watches the copy sees an old file.
 fn write_metrics(metrics: &MetricsMonitor<'_>, report: &anyhow::Result<SyncReport>, output: &Output) {
     let exit = report.as_ref().map_or_else(Exit::of, Exit::from);
     if let Err(error) = metrics.end(exit.code()) {
         let file = metrics.file().display();
-        output.note(format!("Cannot write the metrics file {file}: {error}"));
+        output.log(LineLevel::Warn, &format!("Cannot write the metrics file {file}: {error}"));
     }
 }
 

@@ -15,7 +15,8 @@ fn text(time: Option<DateTime>) -> Option<String> {
 /// Returns the state of a copy as JSON, in the form that `instep status --json` prints and the reference documents.
 pub(crate) fn to_json(status: &Status) -> Value {
     json!({
-        "dir": status.dir,
+        // A name that is not UTF-8 has no form in JSON.
+        "dir": status.dir.to_string_lossy(),
         "url": status.url,
         "held": status.held,
         "bytes": status.bytes,
@@ -29,7 +30,7 @@ pub(crate) fn to_json(status: &Status) -> Value {
         "lag_seconds": status.lag(now()).map(|lag| lag.as_secs_f64()),
         "free_bytes": status.free,
         "objects": status.objects.as_ref().map(|objects| json!({
-            "place": objects.place, "packs": objects.packs, "bytes": objects.bytes, "dead_bytes": objects.dead,
+            "place": objects.place, "packs": objects.packs, "bytes": objects.bytes, "dead": objects.dead,
         })),
         "running": status.running,
         "sources": status.sources.iter().map(source_object).collect::<Vec<_>>(),

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::{
     json::{source_object, survey_object},
     selection::{SourceQuery, only},
-    served::{ServedFleet, seconds},
+    served::{ServedFleet, seconds, status_of},
 };
 use crate::args::values;
 
@@ -71,15 +71,7 @@ fn failed(status: StatusCode, what: impl ToString) -> Response {
 }
 
 fn refused(error: &FleetError) -> Response {
-    let status = match error {
-        FleetError::Unknown { .. } => StatusCode::NOT_FOUND,
-        FleetError::Twice { .. } | FleetError::Overlap { .. } | FleetError::Unfit { .. } => {
-            StatusCode::CONFLICT
-        }
-        FleetError::Definition { .. } => StatusCode::UNPROCESSABLE_ENTITY,
-        _ => StatusCode::SERVICE_UNAVAILABLE,
-    };
-    failed(status, error)
+    failed(status_of(error), error)
 }
 
 async fn openapi() -> Response {

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use axum::body::Body;
 use http::StatusCode;
 use instep_destination::now;
-use instep_fleet::Fleet;
+use instep_fleet::{Fleet, FleetError};
 use instep_source::serve::PageTurns;
 use maud::html;
 
@@ -45,6 +45,18 @@ pub(super) fn seconds() -> i64 {
     now().unix_micros().div_euclid(1_000_000)
 }
 
+/// Returns the status of the answer to a request that a fleet refuses or cannot do.
+pub(super) fn status_of(error: &FleetError) -> StatusCode {
+    match error {
+        FleetError::Unknown { .. } => StatusCode::NOT_FOUND,
+        FleetError::Twice { .. } | FleetError::Overlap { .. } | FleetError::Unfit { .. } => {
+            StatusCode::CONFLICT
+        }
+        FleetError::Definition { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        _ => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
 impl ServedFleet {
     /// Returns the bytes per second in the last seconds.
     pub(super) fn rate(&self) -> u64 {
@@ -82,5 +94,18 @@ impl ServedFleet {
         let body =
             PageBody { status: StatusCode::NOT_FOUND, ..PageBody::new("Not found", OVERVIEW, content) };
         self.page(&body, "/", None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o891_a_record_that_cannot_be_used_is_no_conflict() {
+        let name = "a".parse().unwrap();
+        let away = FleetError::Folder { dir: "fleet".into(), what: "no such file".to_owned() };
+        assert_eq!(status_of(&away), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(status_of(&FleetError::Unfit { name, what: "is approved" }), StatusCode::CONFLICT);
     }
 }

@@ -33,7 +33,7 @@ use super::{
     overview::{MOST_LOOKS, ShownFleet, overview},
     page_of_source,
     selection::SourceQuery,
-    served::{HOSTS, LOG, ServedFleet, seconds},
+    served::{HOSTS, LOG, ServedFleet, seconds, status_of},
     signing::{self, MarkedForm},
 };
 use crate::{
@@ -89,7 +89,7 @@ impl FleetServer {
         (fleet, display): (Fleet, Arc<FleetDisplay>),
     ) -> Self {
         let FleetListener { listener, local } = listening;
-        let is_local = local.ip().is_loopback();
+        let (is_local, access) = (local.ip().is_loopback(), access.at_port(local.port()));
         let name = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
         let name = name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name = crate::ui::format::name(&name);
@@ -188,7 +188,7 @@ async fn operate(
     match served.fleet.operate(operation, &name, &operator.who).await {
         Ok(()) if operation == SourceOperation::Forget => Redirect::to("../../").into_response(),
         Ok(()) => Redirect::to("./").into_response(),
-        Err(error) => (StatusCode::CONFLICT, format!("{error}\n")).into_response(),
+        Err(error) => (status_of(&error), format!("{error}\n")).into_response(),
     }
 }
 

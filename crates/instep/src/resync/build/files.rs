@@ -4,9 +4,8 @@
 use std::{
     collections::BTreeMap,
     ffi::OsStr,
-    fs::{self, File, Metadata, Permissions},
-    io::{self, BufReader, Write as _},
-    os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown},
+    fs::{self, File, Metadata},
+    io::BufReader,
     path::{Component, Path, PathBuf},
     time::SystemTime,
 };
@@ -155,28 +154,4 @@ pub(super) fn uri_below(uri: &str, path: &Path) -> Option<String> {
         }
     }
     Some(located)
-}
-
-/// Writes a file in place of an earlier one, whose permissions and, if possible, owner it gets: readers see one of the two,
-/// also if the disk is full. A symbolic link stays a link, and a device or pipe is written to.
-///
-/// Errors: the folder of the file cannot be written, or the disk fails.
-pub(super) fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    let former = fs::metadata(file).ok();
-    if former.as_ref().is_some_and(|former| !former.is_file()) {
-        return fs::write(file, bytes);
-    }
-    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // The mask of the process applies to these permissions.
-    let mode = Permissions::from_mode(0o666);
-    let mut unfinished = tempfile::Builder::new().permissions(mode).tempfile_in(folder)?;
-    unfinished.write_all(bytes)?;
-    if let Some(former) = former {
-        let _ = fchown(unfinished.as_file(), Some(former.uid()), Some(former.gid()));
-        unfinished.as_file().set_permissions(former.permissions())?;
-    }
-    unfinished.as_file().sync_all()?;
-    unfinished.persist(&file).map_err(|error| error.error)?;
-    Ok(())
 }

@@ -15,7 +15,7 @@ use instep_destination::{AccessOptions, CopyChange, Shutdown, now};
 use instep_net::{Client, HttpError, HttpOptions, Request};
 use resourcesync::Uri;
 use ring::hmac;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
 use super::{fields::fields, grace::GRACE};
@@ -74,13 +74,12 @@ impl Webhook {
         if self.has_unsubscribed.load(Relaxed) {
             return Err(self.unsubscribed());
         }
-        let changes: Vec<_> = changes.iter().map(fields).collect();
+        let changes = Value::Array(changes.iter().map(fields).collect());
+        let id = message_id((first.sequence, last.sequence), &changes);
         let message = json!({
             "type": "copy.changed", "timestamp": now().to_string(), "data": { "changes": changes },
         });
         let body = message.to_string().into_bytes();
-        // A message that is sent twice has the same identifier, so that the receiver can recognize it.
-        let id = format!("instep-{}-{}", first.sequence, last.sequence);
         thread::scope(|scope| {
             // A separate runtime, because the caller may be a thread of another one.
             let sending = scope.spawn(|| {
@@ -148,6 +147,13 @@ impl Webhook {
     }
 }
 
+/// Returns the identifier of a message. It is the same if the message is sent again, so that the receiver can recognize it,
+/// and another one for changes of another copy, or of this copy with a new state: each copy counts its changes from 1.
+fn message_id((first, last): (i64, i64), changes: &Value) -> String {
+    let digest = blake3::hash(changes.to_string().as_bytes()).to_hex();
+    format!("instep-{first}-{last}-{}", &digest[..16])
+}
+
 /// Waits until the run was asked to end and the time for a last attempt is over.
 async fn after_grace(shutdown: &Shutdown) {
     shutdown.requested().await;
@@ -171,6 +177,13 @@ mod tests {
         let signature =
             webhook.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
         assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
+    }
+
+    #[test]
+    fn o902_messages_of_two_copies_with_the_same_numbers_have_different_identifiers() {
+        let id = |path: &str| message_id((1, 1), &json!([{ "sequence": 1, "path": path }]));
+        assert_eq!(id("a.txt"), id("a.txt"));
+        assert_ne!(id("a.txt"), id("b.txt"));
     }
 
     #[test]

@@ -63,6 +63,22 @@ fn an_operator_who_is_removed_from_the_file_is_refused_at_once() {
 }
 
 #[test]
+fn o876_signing_in_to_a_second_fleet_of_a_host_leaves_the_session_at_the_first() {
+    let file = file(&format!("ada {TOKEN}\n"), 0o600);
+    let fleets = [8090, 8091].map(|port| OperatorAccess::new(Some(file.path()), None).unwrap().at_port(port));
+    // A browser keeps one cookie of a name for all ports of a host.
+    let mut browser = BTreeMap::new();
+    for fleet in &fleets {
+        let (_, cookie) = fleet.sign_in(TOKEN).unwrap();
+        let (name, number) = cookie.split(';').next().unwrap().split_once('=').unwrap();
+        browser.insert(name.to_owned(), number.to_owned());
+    }
+    let cookies: Vec<_> = browser.iter().map(|(name, number)| format!("{name}={number}")).collect();
+    let sent = headers(&[("cookie", &cookies.join("; "))]);
+    assert!(fleets.iter().all(|fleet| fleet.signed_in(&sent).is_some()));
+}
+
+#[test]
 fn a_proxy_names_the_operator_in_its_header_and_forms_need_the_mark_of_that_operator() {
     let access = OperatorAccess::new(None, Some(HeaderName::from_static("x-user"))).unwrap();
     let named = headers(&[("x-user", "ada")]);

@@ -1,0 +1,32 @@
+//! Replaces a file by a new one as a whole.
+
+use std::{
+    fs::{self, Permissions},
+    io::{self, Write as _},
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown},
+    path::Path,
+};
+
+/// Writes a file in place of an earlier one, whose permissions and, if possible, owner it gets: readers see one of the two,
+/// also if the disk is full. A symbolic link stays a link, and a device or pipe is written to.
+///
+/// Errors: the folder of the file cannot be written, or the disk fails.
+pub(crate) fn replace_file(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let former = fs::metadata(file).ok();
+    if former.as_ref().is_some_and(|former| !former.is_file()) {
+        return fs::write(file, bytes);
+    }
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // The mask of the process applies to these permissions.
+    let mode = Permissions::from_mode(0o666);
+    let mut unfinished = tempfile::Builder::new().permissions(mode).tempfile_in(folder)?;
+    unfinished.write_all(bytes)?;
+    if let Some(former) = former {
+        let _ = fchown(unfinished.as_file(), Some(former.uid()), Some(former.gid()));
+        unfinished.as_file().set_permissions(former.permissions())?;
+    }
+    unfinished.as_file().sync_all()?;
+    unfinished.persist(&file).map_err(|error| error.error)?;
+    Ok(())
+}
