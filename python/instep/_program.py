@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 from typing import IO, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
-from .errors import ProgramError, RunInterrupted, _of_exit_code
+from .errors import LIMIT_REACHED, ProgramError, RunInterrupted, _of_exit_code
 
 __all__ = ["Event", "Option", "Progress", "program"]
 
@@ -169,6 +169,8 @@ class Run:
     def _outcome(self, code: int) -> Event:
         if self._stopped or code in (130, 143):
             raise RunInterrupted("The run was interrupted; its state is saved", code if code > 0 else 130)
+        if code == LIMIT_REACHED:
+            raise _of_exit_code("A limit on time or bytes was reached; the next run resumes", code, None)
         if self._summary is not None:
             return self._summary
         if self._error is not None:

@@ -108,6 +108,15 @@ def test_exceptions_follow_the_exit_codes(source: Source, tmp_path: pathlib.Path
         assert issubclass(kind, instep.InstepError)
 
 
+def test_o841_a_limit_that_was_reached_is_an_exception(source: Source, tmp_path: pathlib.Path) -> None:
+    source.fill(3)
+    source.publish()
+    with pytest.raises(instep.LimitError) as reached:
+        instep.sync(source.url, tmp_path / "copy", max_transfer=1)
+    assert reached.value.exit_code == 9
+    assert instep.sync(source.url, tmp_path / "copy").in_step
+
+
 def test_an_exception_of_the_callback_ends_the_run_in_order(source: Source, tmp_path: pathlib.Path) -> None:
     source.fill(3)
     source.publish()
