@@ -28,7 +28,7 @@ pub(crate) struct SelectionArgs {
     /// Skip resources larger than SIZE
     #[arg(long, value_parser = values::size, value_name = "SIZE", hide_short_help = true)]
     max_size: Option<u64>,
-    /// Skip resources that were last modified or changed before
+    /// Skip resources that were last modified or changed before this time
     #[arg(long, value_parser = values::datetime, value_name = "DATETIME", hide_short_help = true)]
     since: Option<DateTime>,
     /// At most N resources, to try a Source first

@@ -43,7 +43,7 @@ pub(crate) struct SourceArgs {
     from: Option<PathBuf>,
     #[command(flatten)]
     content_args: ContentArgs,
-    /// Folder for the documents, or s3://BUCKET/PREFIX for object storage [default: DIR; serve: DIR/.instep/documents]
+    /// Folder for the documents; without a server also s3://BUCKET/PREFIX [default: DIR; serve: STATE/documents]
     #[arg(long, value_parser = DocumentsOut::parse, value_name = "DIR", help_heading = DOCUMENTS)]
     out: Option<DocumentsOut>,
     /// URL of the object storage of --out, if it is not that of AWS [default: AWS_ENDPOINT_URL]

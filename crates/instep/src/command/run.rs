@@ -31,10 +31,11 @@ use crate::{
 /// Several processes can keep one fleet together, on one machine or more, if they have the same --state and separate
 /// folders.
 ///
-/// Sources are the `[[source]]` tables of the configuration and those added with `instep source`. A dry run measures
-/// a new one first. Limits hold for all Sources together. SIGHUP reads the configuration again, except addresses, the
-/// places of the fleet and its copies, the file of the operators and their header; SIGINT or SIGTERM ends the process after transfers in flight are
-/// committed.
+/// Sources are the `[[source]]` tables of the configuration and those added with `instep source`. A new one with
+/// `approve` is measured by a dry run, and copied once an operator approves it. Limits hold for all Sources together.
+///
+/// SIGHUP reads the configuration again, except addresses, the places of the fleet and its copies, the file of the
+/// operators and their header. SIGINT or SIGTERM ends the process after transfers in flight are committed.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = HINT, after_long_help = EXAMPLES)]
 pub(crate) struct RunCommand {
