@@ -89,7 +89,7 @@ impl FleetServer {
         (fleet, display): (Fleet, Arc<FleetDisplay>),
     ) -> Self {
         let FleetListener { listener, local } = listening;
-        let (is_local, access) = (local.ip().is_loopback(), access.at_port(local.port()));
+        let is_local = local.ip().is_loopback();
         let name = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
         let name = name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name = crate::ui::format::name(&name);
