@@ -227,7 +227,7 @@ mod tests {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/state-0.1.0/hub.db");
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("hub.db");
-        std::fs::copy(golden, &path).unwrap();
+        fs::copy(golden, &path).unwrap();
         let topic = "http://127.0.0.1:8198/resourcesync/change-notification";
         let key = (topic.to_owned(), "http://127.0.0.1:8199/cb".to_owned());
         // First as that version left it, then as it was migrated.
