@@ -31,6 +31,12 @@ Option = Union[None, bool, int, float, str, "os.PathLike[str]", Sequence[Union[s
 
 _NAME = "instep.exe" if os.name == "nt" else "instep"
 
+_REPORTED = (0, 3, 20)
+"""The exit codes of runs whose result is in the summary alone: done, with problems, differences."""
+
+_ENDINGS = {9: "A limit on time or bytes was reached; what arrived is kept, and the next run resumes"}
+"""The messages for exit codes that the program explains in its summary alone."""
+
 
 def program() -> str:
     """Return the path of the program ``instep``.
@@ -169,14 +175,14 @@ class Run:
     def _outcome(self, code: int) -> Event:
         if self._stopped or code in (130, 143):
             raise RunInterrupted("The run was interrupted; its state is saved", code if code > 0 else 130)
-        if self._summary is not None:
+        if self._summary is not None and code in _REPORTED:
             return self._summary
         if self._error is not None:
             raise _of_exit_code(self._error["message"], code, self._error["hint"])
         if code in (0, 3):
             # ``explore`` prints no summary. With 3 some documents could not be read, and its tree says which.
             return {"exit_code": code}
-        raise _of_exit_code(self._said or f"instep ended with {code}", code, None)
+        raise _of_exit_code(_ENDINGS.get(code) or self._said or f"instep ended with {code}", code, None)
 
     def _events(self) -> Iterator[Event]:
         for line in self._output:
