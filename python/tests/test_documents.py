@@ -276,3 +276,9 @@ def test_o325_entries_are_entries_and_a_document_can_be_added_to_itself() -> Non
         with pytest.raises(TypeError, match="entries of type Entry"):
             document.extend([document[0], wrong])  # type: ignore[list-item]
     assert len(document) == 4
+
+
+def test_o916_a_time_of_another_type_is_refused_also_by_type_checkers() -> None:
+    with pytest.raises(TypeError):
+        instep.Entry("http://example.com/a", lastmod=5)  # type: ignore[arg-type]
+    assert instep.DateTime("2013-01").to_datetime().month == 1
