@@ -13,9 +13,9 @@ pub struct AccessOptions {
     /// The number of parallel transfers to one host. Over HTTP/2, whose requests share one connection, it grows up to
     /// `transfers`, as long as throughput grows and the host does not slow down.
     pub per_host: usize,
-    /// The number of requests a second to one host; `None` for no limit.
+    /// The number of requests a second to one host; `None` or 0 for no limit.
     pub rate: Option<f64>,
-    /// The number of bytes a second of all transfers together; `None` for no limit.
+    /// The number of bytes a second of all transfers together; `None` or 0 for no limit.
     pub bwlimit: Option<u64>,
     /// The number of attempts that follow a failed first one.
     pub retries: u32,
