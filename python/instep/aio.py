@@ -15,9 +15,10 @@ Documents are read and written in threads, so that the event loop goes on. Cance
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from types import TracebackType
-from typing import Any, Callable, Optional, TypeVar, Union
+from typing import IO, Any, Callable, Optional, TypeVar, Union
 
 from . import _commands, _kinds, _reading
 from ._commands import AuditReport, Folder, PublishReport, SyncReport, Tree
@@ -27,7 +28,7 @@ from ._native import Reader as BlockingReader
 from ._program import Option, Progress
 from ._sources import Readable
 
-__all__ = ["Reader", "audit", "explore", "load", "publish", "read", "sync", "validate"]
+__all__ = ["Reader", "audit", "explore", "load", "publish", "read", "sync", "validate", "validate_package"]
 
 R = TypeVar("R")
 
@@ -106,9 +107,32 @@ async def load(source: Readable, *, base: Optional[str] = None, timeout: float =
     return await asyncio.to_thread(_kinds.load, source, base=base, timeout=timeout)
 
 
-async def validate(source: Readable, **options: Any) -> Report:
+async def validate(
+    source: Readable,
+    *,
+    version: str = "1.1",
+    strict: bool = False,
+    base: Optional[str] = None,
+    expected: Optional[str] = None,
+    timeout: float = 30.0,
+) -> Report:
     """Check a document as :func:`instep.validate` does."""
-    return await asyncio.to_thread(_reading.validate, source, **options)
+    return await asyncio.to_thread(
+        _reading.validate, source, version=version, strict=strict, base=base, expected=expected, timeout=timeout
+    )
+
+
+async def validate_package(
+    source: Union[str, "os.PathLike[str]", bytes, IO[bytes]],
+    *,
+    version: str = "1.1",
+    strict: bool = False,
+    expected: Optional[str] = None,
+) -> tuple[Report, Optional[Report]]:
+    """Check a package as :func:`instep.validate_package` does."""
+    return await asyncio.to_thread(
+        _reading.validate_package, source, version=version, strict=strict, expected=expected
+    )
 
 
 async def sync(

@@ -48,6 +48,18 @@ def test_a_source_is_read_and_copied_without_blocking_the_loop(source: Source, t
     asyncio.run(main())
 
 
+def test_o918_a_package_is_checked_without_blocking_the_loop(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "package.zip"
+    entry = instep.Entry("http://example.com/a", path="/a", length=5)
+    manifest = instep.ResourceDumpManifest([entry], at="2013-01-03T09:00:00Z", up="http://example.com/caps.xml")
+    with instep.PackageWriter(path, manifest) as writer:
+        writer.add("/a", b"hello")
+    reports = asyncio.run(aio.validate_package(path, expected="resourcedump"))
+    assert [report is not None and report.is_valid for report in reports] == [True, True]
+    with pytest.raises(TypeError):
+        asyncio.run(aio.validate(path, stric=True))  # type: ignore[call-arg]
+
+
 def test_cancelling_a_task_ends_the_program_in_order(source: Source, tmp_path: pathlib.Path) -> None:
     source.fill(4)
     source.publish()
