@@ -17,6 +17,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from contextlib import suppress
+from contextvars import copy_context
 from types import TracebackType
 from typing import IO, Any, Callable, Optional, TypeVar, Union
 
@@ -191,7 +193,7 @@ async def _finished(
             pass
         loop.call_soon_threadsafe(call, event)
 
-    running = asyncio.ensure_future(asyncio.to_thread(finish, None if progress is None else report))
+    running = _in_thread(loop, lambda: finish(None if progress is None else report))
     try:
         result = await asyncio.shield(running)
         # The events that the thread has handed over come before the result.
@@ -209,3 +211,28 @@ async def _finished(
     if faults:
         raise faults[0]
     return result
+
+
+def _in_thread(loop: asyncio.AbstractEventLoop, work: Callable[[], R]) -> asyncio.Future[R]:
+    """Do work in a thread of its own, and return its future result.
+
+    The threads of the event loop are few. A run may take months, and others need them to read documents.
+    """
+    ended: asyncio.Future[R] = loop.create_future()
+
+    def settle(settling: Callable[[Any], None], outcome: Any) -> None:
+        if not ended.done():
+            settling(outcome)
+
+    def do() -> None:
+        try:
+            settling: Callable[[Any], None] = ended.set_result
+            outcome: Any = work()
+        except BaseException as fault:
+            settling, outcome = ended.set_exception, fault
+        # A loop that is closed waits for no result.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, settling, outcome)
+
+    threading.Thread(target=copy_context().run, args=(do,), daemon=True).start()
+    return ended
