@@ -234,5 +234,5 @@ class _Interval(Document):
 
     @property
     def is_closed(self) -> bool:
-        """``True`` if no change will be added."""
-        return self.header.until is not None
+        """``True`` if no change will be added: ``until`` is set, and means that. In a draft it is the end so far."""
+        return self.header.until is not None and not self.header.is_draft

@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 from typing import IO, Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
-from .errors import ProgramError, RunInterrupted, _of_exit_code
+from .errors import LIMIT_REACHED, ProgramError, RunInterrupted, _of_exit_code
 
 __all__ = ["Event", "Option", "Progress", "program"]
 
@@ -30,12 +30,6 @@ Option = Union[None, bool, int, float, str, "os.PathLike[str]", Sequence[Union[s
 """The value of an option: ``True`` for one without a value, a sequence for one that is repeated."""
 
 _NAME = "instep.exe" if os.name == "nt" else "instep"
-
-_REPORTED = (0, 3, 20)
-"""The exit codes of runs whose result is in the summary alone: done, with problems, differences."""
-
-_ENDINGS = {9: "A limit on time or bytes was reached; what arrived is kept, and the next run resumes"}
-"""The messages for exit codes that the program explains in its summary alone."""
 
 
 def program() -> str:
@@ -175,14 +169,16 @@ class Run:
     def _outcome(self, code: int) -> Event:
         if self._stopped or code in (130, 143):
             raise RunInterrupted("The run was interrupted; its state is saved", code if code > 0 else 130)
-        if self._summary is not None and code in _REPORTED:
+        if code == LIMIT_REACHED:
+            raise _of_exit_code("A limit on time or bytes was reached; the next run resumes", code, None)
+        if self._summary is not None:
             return self._summary
         if self._error is not None:
             raise _of_exit_code(self._error["message"], code, self._error["hint"])
         if code in (0, 3):
             # ``explore`` prints no summary. With 3 some documents could not be read, and its tree says which.
             return {"exit_code": code}
-        raise _of_exit_code(_ENDINGS.get(code) or self._said or f"instep ended with {code}", code, None)
+        raise _of_exit_code(self._said or f"instep ended with {code}", code, None)
 
     def _events(self) -> Iterator[Event]:
         for line in self._output:

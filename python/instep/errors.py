@@ -139,6 +139,9 @@ class RunInterrupted(CommandError):
     """A signal ended the run; its state is saved, and the next run resumes."""
 
 
+LIMIT_REACHED = 9
+"""The exit code of a run that ends early as it was told to. It prints a summary, as one that ends by itself does."""
+
 _BY_EXIT_CODE = {
     2: UsageError,
     4: FetchError,
@@ -146,7 +149,7 @@ _BY_EXIT_CODE = {
     6: RefusedError,
     7: LockedError,
     8: StorageError,
-    9: LimitError,
+    LIMIT_REACHED: LimitError,
     10: NewerStateError,
     130: RunInterrupted,
     143: RunInterrupted,

@@ -30,8 +30,12 @@ pub(crate) fn text(value: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
     value.extract()
 }
 
-/// Reads digests: `"md5:... sha-256:..."`, or a mapping of algorithms to hexadecimal digests.
+/// Reads digests: `"md5:... sha-256:..."`, or a mapping of algorithms to hexadecimal digests. Those that
+/// [`set_fields`] returns were read from a document, and need not be right.
 pub(crate) fn digests(value: &Bound<'_, PyAny>) -> PyResult<Digests> {
+    if let Ok((read,)) = value.extract::<(String,)>() {
+        return Ok(Digests::parse(&read, |_| {}));
+    }
     let text = match value.cast::<PyDict>() {
         Ok(map) => {
             let items = map.iter().map(|(name, digest)| Ok(format!("{name}:{digest}")));
@@ -102,7 +106,11 @@ pub(crate) fn set_fields<'py>(value: &Bound<'py, PyAny>, more: &[&str]) -> PyRes
     let fields = PyDict::new(value.py());
     for name in METADATA.iter().chain(more) {
         // A link does not have all of them.
-        if let Some(field) = value.getattr_opt(*name)?.filter(|field| !field.is_none()) {
+        let Some(field) = value.getattr_opt(*name)?.filter(|field| !field.is_none()) else { continue };
+        if *name == "hash" {
+            // In a tuple, to tell it from digests that a program gives.
+            fields.set_item(*name, (field,))?;
+        } else {
             fields.set_item(*name, field)?;
         }
     }

@@ -122,7 +122,7 @@ impl HeaderValue {
     /// `True` if the document was written by a draft of the standard, and read as version 1.1.
     #[getter]
     fn is_draft(&self) -> bool {
-        self.0.dialect != Dialect::Current
+        matches!(self.0.dialect, Dialect::January2013 | Dialect::V0_5 | Dialect::V0_9)
     }
 
     /// Returns the first link of a relation; `None` if there is none.

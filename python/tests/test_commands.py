@@ -32,20 +32,6 @@ def test_o617_of_a_long_run_only_the_last_words_are_kept(
     assert said.endswith("the disk is full") and len(said) < 1 << 17
 
 
-@pytest.mark.skipif(os.name != "posix", reason="the program is a shell script")
-def test_o912_a_run_that_a_limit_ended_is_an_exception_although_it_has_a_summary(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    limited = tmp_path / "instep"
-    summary = '{"type":"summary","created":1,"in_step":false,"exit_code":9}'
-    limited.write_text(f"#!/bin/sh\necho '{summary}'\necho 'a warning' >&2\nexit 9\n")
-    limited.chmod(0o755)
-    monkeypatch.setenv("INSTEP_PROGRAM", str(limited))
-    with pytest.raises(instep.LimitError, match="the next run resumes") as caught:
-        instep.sync("http://example.com/", tmp_path / "copy", max_transfer="1G")
-    assert caught.value.exit_code == 9
-
-
 def test_a_folder_is_published_copied_and_compared(source: Source, tmp_path: pathlib.Path) -> None:
     source.fill(5)
     published = source.publish()
@@ -120,6 +106,15 @@ def test_exceptions_follow_the_exit_codes(source: Source, tmp_path: pathlib.Path
         instep.read(f"{source.url}nowhere.xml")
     for kind in (instep.FetchError, instep.UsageError, instep.DocumentError):
         assert issubclass(kind, instep.InstepError)
+
+
+def test_o841_a_limit_that_was_reached_is_an_exception(source: Source, tmp_path: pathlib.Path) -> None:
+    source.fill(3)
+    source.publish()
+    with pytest.raises(instep.LimitError) as reached:
+        instep.sync(source.url, tmp_path / "copy", max_transfer=1)
+    assert reached.value.exit_code == 9
+    assert instep.sync(source.url, tmp_path / "copy").in_step
 
 
 def test_an_exception_of_the_callback_ends_the_run_in_order(source: Source, tmp_path: pathlib.Path) -> None:

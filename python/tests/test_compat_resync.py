@@ -263,3 +263,15 @@ def test_o568_a_body_that_breaks_off_is_a_failure(
         Client().update_resource(resource, str(tmp_path / "file"), "created")
     # The next run takes no file for current whose time is another one.
     assert (tmp_path / "file").stat().st_mtime != resource.timestamp
+
+
+def test_o842_folders_whose_names_begin_alike_are_packed_below_their_common_folder(tmp_path: pathlib.Path) -> None:
+    resources = resync.ResourceList()
+    for name in ("data1", "data2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+        resources.add(resync.Resource(f"http://example.com/{name}", path=str(tmp_path / name / "file")))
+    assert Dump(resources).write(str(tmp_path / "package")) == 1
+    package = instep.Package(tmp_path / "package00000.zip")
+    assert [member.name for member in package.members()] == ["manifest.xml", "data1/file", "data2/file"]
+    assert package.read("/data2/file") == b"data2"

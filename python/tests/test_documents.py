@@ -282,3 +282,22 @@ def test_o916_a_time_of_another_type_is_refused_also_by_type_checkers() -> None:
     with pytest.raises(TypeError):
         instep.Entry("http://example.com/a", lastmod=5)  # type: ignore[arg-type]
     assert instep.DateTime("2013-01").to_datetime().month == 1
+
+
+def test_o840_until_does_not_close_a_document_of_a_draft() -> None:
+    xml = instep.ChangeList(from_=AT, until="2013-01-04T09:00:00Z", up=UP).to_xml()
+    assert instep.ChangeList.read(xml.encode()).is_closed
+    draft = instep.ChangeList.read(xml.replace('rel="up"', 'rel="resourcesync"').encode())
+    assert draft.header.is_draft and draft.up == UP and not draft.is_closed
+    assert not instep.load(b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>").header.is_draft
+
+
+def test_o843_digests_that_cannot_be_verified_are_pickled_and_copied() -> None:
+    for digest in ("crc32:00000000", "md5:none", "md5:none crc32:0"):
+        link = f'<rs:ln rel="duplicate" href="http://example.com/m" hash="{digest}"/>'
+        xml = resources(1).to_xml().replace("md5:" + "0" * 32, digest).replace("</url>", link + "</url>")
+        entry = instep.load(xml.encode())[0]
+        assert (entry.hash, entry.links[0].hash) == (digest, digest)
+        assert pickle.loads(pickle.dumps(entry)) == entry == copy.copy(entry) == copy.deepcopy(entry)
+        with pytest.raises(ValueError):
+            entry.replace(hash=digest)

@@ -249,7 +249,7 @@ impl Draft {
         for kind in [ActionKind::Create, ActionKind::Update, ActionKind::Check] {
             let (count, bytes) = self.actions.totals(kind);
             totals.fetches += count;
-            totals.bytes += bytes;
+            totals.bytes = totals.bytes.saturating_add(bytes);
         }
         totals.deletions = self.actions.totals(ActionKind::Delete).0;
         totals.unchanged += self.actions.totals(ActionKind::Note).0;

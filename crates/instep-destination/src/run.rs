@@ -5,7 +5,9 @@ mod copy;
 mod limits;
 mod login_page;
 mod network;
+mod other_plans;
 mod policy;
+mod read_before;
 mod reporter;
 mod selected;
 mod set;
@@ -37,6 +39,7 @@ pub use copy::{discard_unused, storage::check_place};
 pub(crate) use limits::{RunLimits, RunStop};
 use login_page::LoginPage;
 pub(crate) use network::{Network, record_of};
+pub(crate) use other_plans::OtherPlans;
 pub(crate) use reporter::Reporter;
 pub(crate) use set::SetRun;
 pub(crate) use tally::{TransferTally, is_outcome};
@@ -64,6 +67,8 @@ pub(crate) struct SyncRun<'a> {
     /// `true` if versions did not come that the next run may get: the checkpoint stays, so that it asks again.
     pub(crate) lacks_versions: bool,
     pub(crate) login_page: LoginPage,
+    /// The plans of the other sets.
+    pub(crate) other_plans: OtherPlans,
     /// The number of actions of the plan, and of their results so far.
     pub(crate) tally: TransferTally,
     /// `true` if the Source requests a pause between requests.
@@ -119,6 +124,7 @@ impl<'a> SyncRun<'a> {
             version_names: VersionNames::default(),
             lacks_versions: false,
             login_page: LoginPage::default(),
+            other_plans: OtherPlans::default(),
             tally: TransferTally::default(),
             is_paced: false,
         })

@@ -6,6 +6,7 @@
 
 mod beyond;
 mod carriers;
+mod elsewhere;
 mod unnamed;
 mod way;
 
@@ -19,7 +20,7 @@ use crate::{
     listen::Listener,
     plan::{Choice, Coverage, Deletions, check_deletions},
     records::UnusableEntries,
-    run::{LocalCopy, RunLimits, SetRun, SyncRun},
+    run::{LocalCopy, OtherPlans, RunLimits, SetRun, SyncRun},
     state::ActionKind,
     versions::resources_held,
 };
@@ -59,8 +60,9 @@ impl SyncRun<'_> {
             // Channels are opened before anything is read, so that no change is missed in between.
             listener.listen_to(&source, &self.network.client);
         }
-        for found in &source.sets {
-            match self.bring_in_step(found).await {
+        self.other_plans = OtherPlans::default();
+        for (number, found) in source.sets.iter().enumerate() {
+            match self.bring_in_step(&source.sets, number).await {
                 // A set that cannot be read does not prevent copying the others (invariant 10).
                 Err(
                     error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. } | Error::Usage { .. }),
@@ -79,6 +81,7 @@ impl SyncRun<'_> {
         }
         self.retry_unnamed_sets(&source).await?;
         self.release_shared(&source)?;
+        self.forget_ended_sets(&source)?;
         self.note_unnamed_sets(&source)?;
         self.report_beyond_repair()?;
         refused.map_or(Ok(()), Err)
@@ -86,13 +89,16 @@ impl SyncRun<'_> {
 
     /// Decides, reads, folds, guards, fetches, deletes, and only then moves the checkpoint (invariants 5 and 6). If
     /// the guard refuses deletions, everything else is still done; the run then ends with the refusal.
-    async fn bring_in_step(&mut self, found: &CapabilitySet) -> Result<(), Error> {
+    async fn bring_in_step(&mut self, sets: &[CapabilitySet], number: usize) -> Result<(), Error> {
+        let found = &sets[number];
         self.reporter.enter(Phase::Reading);
         let id = self.copy.set(found)?;
         let mut set = self.new_plan(id, true)?;
         let planned = self.plan_or_retry(found, &mut set).await?;
         self.choose_by_metadata(&set).await?;
         self.note_plain_sitemap(&set);
+        set.delete_after(&self.other_plans.before)?;
+        self.leave_to_other_sets(&set, sets, number).await?;
         self.guard(&mut set, planned.inventory)?;
         self.report_choice(planned.choice);
         self.account_for(&mut set, planned.inventory.is_some())?;
@@ -108,12 +114,15 @@ impl SyncRun<'_> {
         let totals = set.with(|draft| draft.totals());
         self.reporter.monitor.event(Event::Planned(totals));
         self.reporter.report.unchanged += totals.unchanged;
-        self.reporter.report.planned_bytes += totals.bytes;
+        let planned = &mut self.reporter.report.planned_bytes;
+        *planned = planned.saturating_add(totals.bytes);
         let selected = set.with(|draft| draft.inventory.selected);
         if self.options.dry_run {
             self.itemize_plan(&set)?;
             self.policy.take_from_limit(selected);
-            return set.refused.map_or(Ok(()), Err);
+            let refused = set.refused.take();
+            self.other_plans.before.push(set);
+            return refused.map_or(Ok(()), Err);
         }
         self.carry_out(found, set, planned.checkpoint, planned.carrier).await?;
         self.policy.take_from_limit(selected);

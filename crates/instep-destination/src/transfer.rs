@@ -159,7 +159,7 @@ impl SyncRun<'_> {
     }
 
     /// Records that held resources belong to this set too, because it names them.
-    fn join(&mut self, set: &SetRun) -> Result<(), Error> {
+    pub(crate) fn join(&mut self, set: &SetRun) -> Result<(), Error> {
         let mut after = 0;
         loop {
             let page = set.with(|draft| draft.actions().notes_after(PlanNote::Joins, after, PAGE))?;

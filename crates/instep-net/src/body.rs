@@ -109,7 +109,12 @@ impl Body {
                     let uri = self.uri.as_ref().to_owned();
                     return Poll::Ready(Err(HttpError::Transfer { uri, source: broken_body(source) }));
                 }
-                Poll::Ready(None) => return Poll::Ready(Ok(None)),
+                Poll::Ready(None) if self.incoming.is_end() => return Poll::Ready(Ok(None)),
+                Poll::Ready(None) => {
+                    let uri = self.uri.as_ref().to_owned();
+                    let source = "the server gave up the answer before its end".into();
+                    return Poll::Ready(Err(HttpError::Transfer { uri, source }));
+                }
                 Poll::Pending => ready!(self.poll_window(context))?,
             }
         }
@@ -129,6 +134,7 @@ impl Body {
         let window = self.window.get_or_insert_with(|| Window { end: Box::pin(sleep(timeout)), bytes: 0 });
         ready!(window.end.as_mut().poll(context));
         if (window.bytes as f64) < timeout.as_secs_f64() * 1024.0 {
+            self.incoming.abandon();
             let uri = self.uri.as_ref().to_owned();
             return Poll::Ready(Err(HttpError::Timeout { uri, phase: RequestPhase::Body, limit: timeout }));
         }

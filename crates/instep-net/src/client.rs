@@ -204,8 +204,8 @@ impl Client {
         Err(refused(&request.uri, Refusal::Redirects { most }))
     }
 
-    /// Opens a connection to the origin of a URI for another protocol than HTTP, such as WebSocket. The scope holds for
-    /// it as well.
+    /// Opens a connection to the origin of a URI for a protocol that begins as a request of HTTP/1.1, such as WebSocket.
+    /// The scope holds for it as well.
     ///
     /// # Errors
     /// If the scope forbids it, or no connection can be opened.
@@ -213,7 +213,7 @@ impl Client {
         let (target, at) = locate(uri)?;
         self.0.options.scope.check_origin(speaker, &at).map_err(|reason| refused(uri, reason))?;
         let limit = self.0.options.timeout;
-        match timeout(limit, self.0.connector.connect(target)).await {
+        match timeout(limit, self.0.connector.connect_to_upgrade(target)).await {
             Ok(connected) => connected.map_err(|error| connect_failure(uri, error)),
             Err(_) => Err(HttpError::Timeout { uri: uri.to_string(), phase: RequestPhase::Connect, limit }),
         }

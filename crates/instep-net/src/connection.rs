@@ -5,6 +5,10 @@
 
 use std::{
     pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     task::{Context, Poll, Waker},
 };
 
@@ -37,7 +41,15 @@ pub(crate) enum Connection {
     /// A connection of HTTP/1, for one request at a time.
     Single(Box<Single>),
     /// A connection of HTTP/2, for any number of requests.
-    Shared(http2::SendRequest<Full<Bytes>>),
+    Shared(Multiplexed),
+}
+
+/// A connection of HTTP/2. Clones are the same connection.
+#[derive(Clone)]
+pub(crate) struct Multiplexed {
+    sender: http2::SendRequest<Full<Bytes>>,
+    /// `true` once an answer did not come in time.
+    is_abandoned: Arc<AtomicBool>,
 }
 
 /// A connection of HTTP/1.
@@ -74,7 +86,7 @@ impl Connection {
                     tracing::debug!(%error, "a connection of HTTP/2 ended");
                 }
             });
-            return Ok(Self::Shared(sender));
+            return Ok(Self::Shared(Multiplexed { sender, is_abandoned: Arc::default() }));
         }
         let is_proxied = stream.is_proxied();
         // Old servers fold long headers and write a blank before the colon. Both are obsolete (RFC 9112 §5) and accepted.
@@ -87,6 +99,14 @@ impl Connection {
         Ok(Self::Single(Box::new(Single { sender, driver: Some(driver), is_proxied })))
     }
 
+    /// Returns the connection itself if it carries other requests too.
+    pub(crate) fn multiplexed(&self) -> Option<Multiplexed> {
+        match self {
+            Self::Single(_) => None,
+            Self::Shared(shared) => Some(shared.clone()),
+        }
+    }
+
     /// Sends a request and waits for the headers of its answer.
     pub(crate) async fn send(self, message: OutgoingRequest) -> Result<ResponseHead, Box<Unanswered>> {
         match self {
@@ -94,7 +114,7 @@ impl Connection {
                 let answer = single.send(message).await?;
                 Ok((answer, Some(single)))
             }
-            Self::Shared(mut sender) => {
+            Self::Shared(Multiplexed { mut sender, .. }) => {
                 if let Err(error) = sender.ready().await {
                     return Err(Box::new(Unanswered { error, unsent: Some(message) }));
                 }
@@ -105,6 +125,19 @@ impl Connection {
                 Ok((answer, None))
             }
         }
+    }
+}
+
+impl Multiplexed {
+    /// Lets no further request use the connection. A network that forgot it, as after a change of the route, drops what
+    /// is sent over it without a word, for as long as the system repeats it: a quarter of an hour.
+    pub(crate) fn abandon(&self) {
+        self.is_abandoned.store(true, Relaxed);
+    }
+
+    /// Returns `true` if no request can be sent over it any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_abandoned.load(Relaxed) || self.sender.is_closed()
     }
 }
 

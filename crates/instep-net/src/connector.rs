@@ -73,8 +73,12 @@ impl Tcp {
 
 /// Returns the host and port of a URI.
 fn place(uri: &Uri) -> (&str, u16) {
-    let usual = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+    let usual = if is_secure(uri) { 443 } else { 80 };
     (uri.host().unwrap_or_default(), uri.port_u16().unwrap_or(usual))
+}
+
+fn is_secure(uri: &Uri) -> bool {
+    uri.scheme_str() == Some("https")
 }
 
 impl Service<Uri> for Tcp {
@@ -148,20 +152,43 @@ impl Connector {
         self.tcp.addresses(host, port).await
     }
 
-    /// Opens a connection to the origin of a URI.
+    /// Opens a connection to the origin of a URI for requests of HTTP. Unencrypted ones go to the proxy itself.
     pub(crate) async fn connect(&self, uri: Uri) -> Result<Stream, BoxError> {
-        let secure = uri.scheme_str() == Some("https");
+        match &self.proxy {
+            Some(proxy) if !is_secure(&uri) => {
+                self.tcp.check_literal(&uri)?;
+                let stream = MaybeHttpsStream::Http(reach(proxy, self.tcp.clone()).await?);
+                Ok(Stream::new(stream, true))
+            }
+            _ => self.connect_to_end(uri, || self.tls()).await,
+        }
+    }
+
+    /// Opens a connection to the origin of a URI for a protocol that begins as a request of HTTP/1.1. A server that was
+    /// offered HTTP/2 chooses that, and a proxy passes such a protocol on only through a tunnel (RFC 6455 §4.1).
+    pub(crate) async fn connect_to_upgrade(&self, uri: Uri) -> Result<Stream, BoxError> {
+        let tls = || {
+            let mut config = Arc::unwrap_or_clone(self.tls()?);
+            config.alpn_protocols = vec![tls::HTTP_1.to_vec()];
+            Ok::<_, BoxError>(Arc::new(config))
+        };
+        self.connect_to_end(uri, tls).await
+    }
+
+    /// Opens a connection whose other end is the origin of a URI, directly or through a tunnel.
+    async fn connect_to_end(
+        &self,
+        uri: Uri,
+        tls: impl Fn() -> Result<Arc<rustls::ClientConfig>, BoxError>,
+    ) -> Result<Stream, BoxError> {
+        let secure = is_secure(&uri);
         let mut tcp = self.tcp.clone();
         let inner = match &self.proxy {
-            None if secure => HttpsConnector::from((tcp, self.tls()?)).call(uri).await?,
+            None if secure => HttpsConnector::from((tcp, tls()?)).call(uri).await?,
             None => MaybeHttpsStream::Http(tcp.call(uri).await?),
             Some(proxy) => {
                 tcp.check_literal(&uri)?;
-                if !secure {
-                    let stream = MaybeHttpsStream::Http(reach(proxy, tcp).await?);
-                    return Ok(Stream::new(stream, true));
-                }
-                let tunnel = tower::service_fn(|uri: Uri| {
+                let mut tunnel = tower::service_fn(|uri: Uri| {
                     let (proxy, tcp) = (proxy.clone(), tcp.clone());
                     async move {
                         let stream = reach(&proxy, tcp).await?;
@@ -169,7 +196,11 @@ impl Connector {
                         Ok::<_, BoxError>(proxy.tunnel(stream, host, port).await?)
                     }
                 });
-                HttpsConnector::from((tunnel, self.tls()?)).call(uri).await?
+                if secure {
+                    HttpsConnector::from((tunnel, tls()?)).call(uri).await?
+                } else {
+                    MaybeHttpsStream::Http(tunnel.call(uri).await?)
+                }
             }
         };
         Ok(Stream::new(inner, false))

@@ -140,9 +140,10 @@ pub(crate) fn usual_host(host: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a URI as it is sent in a request: without its fragment, otherwise as it is written.
+/// Returns a URI as it is sent in a request: without its fragment and its user information, otherwise as it is written.
 pub(crate) fn parse(uri: &str) -> Result<http::Uri, OriginError> {
-    let text = uri.split('#').next().unwrap_or_default();
+    let sent = without_user(uri.split('#').next().unwrap_or_default());
+    let text = &*sent;
     match text.split_once(':') {
         Some((scheme, _)) if scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https") => {
             match text.parse::<http::Uri>() {
@@ -157,9 +158,33 @@ pub(crate) fn parse(uri: &str) -> Result<http::Uri, OriginError> {
     }
 }
 
+/// Returns a URI without the user information before its host, which no request may have (RFC 9110 §4.2.4): servers of
+/// HTTP/2 may take its first part for the host, and a proxy would get the password.
+fn without_user(text: &str) -> Cow<'_, str> {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.into() };
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    match authority.rfind('@') {
+        Some(end) => format!("{scheme}://{}", &rest[end + 1..]).into(),
+        None => text.into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Origin, OriginError};
+    use super::{Origin, OriginError, parse};
+
+    #[test]
+    fn o853_a_request_has_no_user_information() {
+        for (uri, sent) in [
+            ("https://user:a%40b@h:8443/p?q=a@b#f", "https://h:8443/p?q=a@b"),
+            ("http://user@[::1]?a://b@c", "http://[::1]/?a://b@c"),
+            ("http://h/a@b", "http://h/a@b"),
+            ("http://h/?u=http://a@b/", "http://h/?u=http://a@b/"),
+        ] {
+            assert_eq!(parse(uri).map(|uri| uri.to_string()).as_deref(), Ok(sent), "{uri}");
+        }
+        assert_eq!(Origin::parse("http://a.example@b.example/").unwrap().host(), "b.example");
+    }
 
     #[test]
     fn o424_an_ipv6_address_is_one_host_in_each_of_its_spellings() {

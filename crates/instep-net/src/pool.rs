@@ -12,10 +12,9 @@ use std::{
 use bytes::Bytes;
 use http::Response;
 use http_body::{Body as _, Frame};
-use http_body_util::Full;
-use hyper::{body::Incoming, client::conn::http2};
+use hyper::body::Incoming;
 
-use crate::connection::{Connection, OutgoingRequest, Single, Unanswered};
+use crate::connection::{Connection, Multiplexed, OutgoingRequest, Single, Unanswered};
 
 /// The open connections to one host.
 pub(crate) struct ConnectionPool {
@@ -44,7 +43,7 @@ struct Connections {
     /// Idle HTTP/1 connections; the newest is last.
     idle: Vec<KeptConnection<Box<Single>>>,
     /// A connection of HTTP/2, also while it is in use.
-    shared: Option<KeptConnection<http2::SendRequest<Full<Bytes>>>>,
+    shared: Option<KeptConnection<Multiplexed>>,
 }
 
 /// A connection, the moment at which it was used last, and its number among those of all hosts.
@@ -111,11 +110,11 @@ impl ConnectionPool {
 
     /// Lets later requests use a new connection as well if it can carry several. Returns `true` if it can.
     pub(crate) fn share(self: &Arc<Self>, connection: &Connection) -> bool {
-        let Connection::Shared(sender) = connection else { return false };
+        let Connection::Shared(multiplexed) = connection else { return false };
         {
             let mut connections = self.lock();
             let number = self.all.add(self);
-            let shared = KeptConnection { connection: sender.clone(), used: Instant::now(), number };
+            let shared = KeptConnection { connection: multiplexed.clone(), used: Instant::now(), number };
             // It replaces an earlier one, which the server may be closing.
             if let Some(former) = connections.shared.replace(shared) {
                 self.all.remove(former.number);
@@ -132,9 +131,10 @@ impl ConnectionPool {
         connection: Connection,
         message: OutgoingRequest,
     ) -> Result<Response<PooledBody>, Box<Unanswered>> {
+        let multiplexed = connection.multiplexed();
         let (answer, single) = connection.send(message).await?;
         let lease = single.map(|single| ConnectionLease { single: Some(single), pool: Arc::clone(self) });
-        Ok(answer.map(|incoming| PooledBody { incoming, lease, has_ended: false }))
+        Ok(answer.map(|incoming| PooledBody { incoming, lease, multiplexed, has_ended: false }))
     }
 }
 
@@ -145,7 +145,7 @@ impl Connections {
         let stale = self.idle.partition_point(|kept| is_stale(kept.used));
         self.idle.drain(..stale).for_each(|kept| all.remove(kept.number));
         // Requests in flight keep their connection until they are done.
-        let ended = self.shared.take_if(|kept| kept.connection.is_closed() || is_stale(kept.used));
+        let ended = self.shared.take_if(|kept| kept.connection.is_over() || is_stale(kept.used));
         if let Some(kept) = ended {
             all.remove(kept.number);
         }
@@ -206,7 +206,9 @@ impl KeptConnections {
 pub(crate) struct PooledBody {
     incoming: Incoming,
     lease: Option<ConnectionLease>,
-    /// `true` once a further piece was requested and there was none.
+    /// The connection, if it carries other answers too.
+    multiplexed: Option<Multiplexed>,
+    /// `true` once a further piece was requested, and there was none because all had arrived.
     has_ended: bool,
 }
 
@@ -215,6 +217,11 @@ impl PooledBody {
     /// and of one in chunks, or one that ends with its connection, not even afterwards.
     pub(crate) fn is_end(&self) -> bool {
         self.has_ended || self.incoming.is_end_stream()
+    }
+
+    /// Lets no further request use the connection, over which the rest of the body does not come.
+    pub(crate) fn abandon(&self) {
+        self.multiplexed.iter().for_each(Multiplexed::abandon);
     }
 
     pub(crate) fn poll_frame(
@@ -227,7 +234,8 @@ impl PooledBody {
             None => Pin::new(&mut self.incoming).poll_frame(context),
         };
         if matches!(frame, Poll::Ready(None)) {
-            self.has_ended = true;
+            // Over HTTP/2, hyper takes an answer that the server gives up without naming an error for a complete one.
+            self.has_ended = self.multiplexed.is_none() || self.incoming.is_end_stream();
             self.lease = None;
         }
         frame

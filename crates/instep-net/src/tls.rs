@@ -9,6 +9,9 @@ use rustls::{
 
 use crate::error::HttpError;
 
+/// The name of HTTP/1.1 in the choice of a protocol by TLS.
+pub(crate) const HTTP_1: &[u8] = b"http/1.1";
+
 /// Reads the certificates of a file that the operator trusts too.
 ///
 /// # Errors
@@ -46,6 +49,6 @@ pub(crate) fn config(trusted: &[CertificateDer<'static>]) -> Result<ClientConfig
         .map_err(unusable)?
         .with_root_certificates(roots)
         .with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"h2".to_vec(), HTTP_1.to_vec()];
     Ok(config)
 }

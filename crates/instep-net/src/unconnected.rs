@@ -59,9 +59,11 @@ pub(crate) fn unanswered_failure(uri: &Uri, error: hyper::Error) -> HttpError {
 /// Returns `true` if a connection ended before an answer began. Servers end those of HTTP/2 after a number of requests,
 /// and answer none of those that are on their way (RFC 9113 §6.8).
 pub(crate) fn is_closed_unanswered(error: &hyper::Error) -> bool {
-    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
-    let is_closing =
-        |error: &io::Error| matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset);
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    // The last one is the end of a connection without the end of TLS, which many servers leave out.
+    let is_closing = |error: &io::Error| {
+        matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+    };
     let is_over = |error: &h2::Error| {
         error.is_go_away() || error.is_io() || error.reason() == Some(h2::Reason::REFUSED_STREAM)
     };

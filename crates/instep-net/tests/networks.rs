@@ -7,12 +7,15 @@ mod tls;
 use std::{
     io::{BufRead as _, BufReader, Write as _},
     net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
 
-use instep_net::{Client, HttpError, HttpOptions, Request, Resolve, Resolving, Scope};
+use instep_net::{Client, HttpError, HttpOptions, Origin, Request, Resolve, Resolving, Scope};
 use resourcesync::Uri;
 use rustls::{
     RootCertStore, ServerConfig,
@@ -20,7 +23,10 @@ use rustls::{
     server::WebPkiClientVerifier,
 };
 use tls::data;
-use tokio::io::AsyncWriteExt as _;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    sync::{Notify, mpsc},
+};
 
 /// One attempt.
 fn options(url: &str) -> HttpOptions {
@@ -169,6 +175,120 @@ async fn o401_a_connection_of_http_2_that_the_server_ends_costs_no_attempt() {
             let mut body = answer.send_response(http::Response::new(()), false).unwrap();
             body.send_data("ok".into(), true).unwrap();
         }
+    })
+    .await;
+    let mut options = options(&url);
+    options.ca_file = Some(data("ca.pem"));
+    let client = Client::new(options).unwrap();
+    for _ in 0..5 {
+        assert_eq!(text(&client, &url).await.unwrap(), "ok");
+    }
+}
+
+/// A network that forgets a connection answers nothing that is sent over it.
+#[tokio::test]
+async fn o852_a_connection_of_http_2_over_which_no_answer_comes_is_not_used_again() {
+    let connections = AtomicUsize::new(0);
+    let url = tls::serve(tls::open_to_all("server.pem", &[b"h2"]), move |stream| {
+        let is_first = connections.fetch_add(1, Relaxed) == 0;
+        async move {
+            let mut connection = h2::server::handshake(stream).await.unwrap();
+            let (mut answers, mut unanswered) = (0, Vec::new());
+            while let Some(Ok((_, mut answer))) = connection.accept().await {
+                if is_first && answers == 1 {
+                    unanswered.push(answer);
+                    continue;
+                }
+                answers += 1;
+                let mut body = answer.send_response(http::Response::new(()), false).unwrap();
+                body.send_data("ok".into(), true).unwrap();
+            }
+        }
+    })
+    .await;
+    let mut options = options(&url);
+    options.ca_file = Some(data("ca.pem"));
+    options.timeout = Duration::from_secs(1);
+    (options.retries, options.backoff) = (1, Duration::from_millis(1));
+    let client = Client::new(options).unwrap();
+    for _ in 0..3 {
+        assert_eq!(text(&client, &url).await.unwrap(), "ok");
+    }
+}
+
+#[tokio::test]
+async fn o859_an_answer_over_http_2_that_the_server_gives_up_without_an_error_is_not_complete() {
+    let has_half = Arc::new(Notify::new());
+    let may_go_on = Arc::clone(&has_half);
+    let url = tls::serve(tls::open_to_all("server.pem", &[b"h2"]), move |stream| {
+        let may_go_on = Arc::clone(&may_go_on);
+        async move {
+            let mut connection = h2::server::handshake(stream).await.unwrap();
+            while let Some(Ok((_, mut answer))) = connection.accept().await {
+                let may_go_on = Arc::clone(&may_go_on);
+                tokio::spawn(async move {
+                    let mut body = answer.send_response(http::Response::new(()), false).unwrap();
+                    body.send_data("half".into(), false).unwrap();
+                    may_go_on.notified().await;
+                    body.send_reset(h2::Reason::NO_ERROR);
+                });
+            }
+        }
+    })
+    .await;
+    let mut options = options(&url);
+    options.ca_file = Some(data("ca.pem"));
+    let client = Client::new(options).unwrap();
+    let mut response = client.send(&Request::get(Uri::parse(&url).unwrap())).await.unwrap();
+    assert_eq!(response.body.chunk().await.unwrap().unwrap(), "half");
+    has_half.notify_one();
+    let error = response.body.chunk().await.unwrap_err();
+    assert!(matches!(error, HttpError::Transfer { .. }), "{error:?}");
+    assert!(!response.body.is_end());
+}
+
+#[tokio::test]
+async fn o850_a_protocol_that_begins_as_http_1_is_not_opened_over_http_2() {
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let server = tls::open_to_all("server.pem", &[b"h2", b"http/1.1"]);
+    let url = tls::serve(server, move |stream| {
+        tell.send(stream.get_ref().1.alpn_protocol().map(<[u8]>::to_vec)).unwrap();
+        async {}
+    })
+    .await;
+    let mut options = options(&url);
+    options.ca_file = Some(data("ca.pem"));
+    let client = Client::new(options).unwrap();
+    client.connect(&Uri::parse(&url).unwrap(), &Origin::parse(&url).unwrap()).await.unwrap();
+    assert_eq!(told.recv().await.unwrap().as_deref(), Some(&b"http/1.1"[..]));
+}
+
+#[tokio::test]
+async fn o851_a_protocol_that_begins_as_http_1_goes_through_a_tunnel_of_the_proxy() {
+    let url = "http://nowhere.example/channel";
+    let (address, noting) = proxy("HTTP/1.1 200 OK\r\n\r\n");
+    let mut options = options(url);
+    options.proxy = Some(format!("http://{address}"));
+    let client = Client::new(options).unwrap();
+    client.connect(&Uri::parse(url).unwrap(), &Origin::parse(url).unwrap()).await.unwrap();
+    assert_eq!(noting.join().unwrap()[0], "CONNECT nowhere.example:80 HTTP/1.1");
+}
+
+/// Servers that count on the length of a body end a connection without ending TLS.
+#[tokio::test]
+async fn o855_a_kept_connection_that_ends_without_the_end_of_tls_costs_no_attempt() {
+    let url = tls::serve(tls::open_to_all("server.pem", &[]), |mut stream| async move {
+        for answer in ["HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok", ""] {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                let Ok(byte) = stream.read_u8().await else { return };
+                head.push(byte);
+            }
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            stream.flush().await.unwrap();
+        }
+        // The end of the connection and the second request cross.
+        stream.get_mut().0.shutdown().await.unwrap();
     })
     .await;
     let mut options = options(&url);

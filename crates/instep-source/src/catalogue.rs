@@ -13,6 +13,7 @@ mod figures;
 mod keys;
 mod ledger;
 mod lookup;
+mod moves;
 mod place;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -49,6 +50,7 @@ pub use figures::{ChangeCounts, ResourceOutline};
 pub(crate) use instep_store::database::DatabaseError;
 #[cfg(feature = "serve")]
 pub(crate) use lookup::KeyChild;
+pub(crate) use moves::CatalogueMove;
 pub(crate) use place::{CatalogueLocation, is_there};
 pub(crate) use record::Observation;
 pub use record::{
@@ -219,9 +221,20 @@ impl Catalogue {
     /// # Errors
     /// If the file cannot be written; then nothing has moved.
     pub(crate) fn rebase(&self, from: &str, to: &str, values: Vec<NamedValue>) -> Result<(), CatalogueError> {
-        let (from, to) = (from.to_owned(), to.to_owned());
+        self.move_all(CatalogueMove::BaseUrl { from: from.to_owned(), to: to.to_owned() }, values)
+    }
+
+    /// Changes all that the catalogue has, and sets values with it.
+    ///
+    /// # Errors
+    /// If the file cannot be written; then nothing has changed.
+    pub(crate) fn move_all(
+        &self,
+        moved: CatalogueMove,
+        values: Vec<NamedValue>,
+    ) -> Result<(), CatalogueError> {
         self.writer.run(move |ledger| {
-            ledger.rebase(&from, &to)?;
+            ledger.move_all(&moved)?;
             ledger.set_meta(&values)
         })
     }

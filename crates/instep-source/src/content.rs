@@ -242,6 +242,10 @@ impl Holdings {
             let place = root.supply.as_ref()?.0.object_place()?;
             let rest = key.strip_prefix(place.prefix()).filter(|_| place.bucket() == bucket)?;
             let path = if place.prefix().is_empty() { rest } else { rest.strip_prefix('/')? };
+            // Such an object, as one that marks a folder, is no resource, and its path would name another one.
+            if path.split('/').any(str::is_empty) {
+                return None;
+            }
             (root.sets_taking(path.as_bytes()) != 0).then(|| path.as_bytes().to_vec())
         };
         self.0.roots.iter().filter_map(|root| Some((root, path(root)?))).collect()

@@ -150,17 +150,19 @@ impl Announcer {
     }
 
     /// Announces the changes up to the last one that the documents have, and these documents. Others may have been recorded
-    /// meanwhile: readers would look for them in vain.
+    /// meanwhile: readers would look for them in vain. Changes are described as in the Change Lists, because readers do not
+    /// look for them there.
     fn announce_changes(
         &mut self,
-        snapshot: &Snapshot,
+        (source, snapshot): (&SourceContext, &Snapshot),
         last: u64,
         documents: &[String],
     ) -> Result<(), Error> {
         let gone = self.announce_withdrawal(snapshot)?;
-        for (number, (set, announced)) in (0_u32..).zip(self.topics.sets.iter().zip(&mut self.announced)) {
-            let changes = changes_between(snapshot, 1 << number, self.sequence, last);
-            let entries = changes.map(|change| Ok(change_entry(change?)));
+        let views = source.set_views(snapshot);
+        for ((set, view), announced) in self.topics.sets.iter().zip(&views).zip(&mut self.announced) {
+            let changes = up_to(view.changes(self.sequence), last);
+            let entries = changes.map(|change| change.map(change_entry));
             let burst = payload::change_notifications(&set.place, announced.until, entries)?;
             for message in &burst.messages {
                 self.transports.iter().for_each(|transport| transport.send(&set.changes, message));
@@ -222,9 +224,15 @@ fn changes_between(
     after: u64,
     last: u64,
 ) -> impl Iterator<Item = Result<ChangeRecord, CatalogueError>> + '_ {
-    let is_among =
-        move |change: &Result<ChangeRecord, _>| change.as_ref().map_or(true, |it| it.sequence <= last);
-    snapshot.changes(sets, after).take_while(is_among)
+    up_to(snapshot.changes(sets, after), last)
+}
+
+/// Returns the changes up to one of them.
+fn up_to<E>(
+    changes: impl Iterator<Item = Result<ChangeRecord, E>>,
+    last: u64,
+) -> impl Iterator<Item = Result<ChangeRecord, E>> {
+    changes.take_while(move |change| change.as_ref().map_or(true, |it| it.sequence <= last))
 }
 
 /// Returns the time of a change; `None` if the log has it no more.
@@ -248,7 +256,9 @@ impl Announce for Announcer {
         }
         let announced = publisher.catalogue().snapshot().map_err(Error::from);
         // Subscribers see the gap in the next message, and read the Change List, so nothing is published again.
-        let announce = |snapshot: Snapshot| self.announce_changes(&snapshot, report.sequence, documents);
+        let announce = |snapshot: Snapshot| {
+            self.announce_changes((publisher.context(), &snapshot), report.sequence, documents)
+        };
         if let Err(error) = announced.and_then(announce) {
             tracing::warn!(%error, "a publication could not be announced");
         }
@@ -258,9 +268,11 @@ impl Announce for Announcer {
 
 #[cfg(test)]
 mod tests {
+    use resourcesync::Relation;
+
     use super::*;
     use crate::{
-        NoMonitor,
+        CodingRule, LinkRule, NoMonitor,
         publish::ScanScope,
         scan::{ScanOptions, scan},
     };
@@ -293,6 +305,29 @@ mod tests {
         assert!(told.contains("changelist-000001.xml<") && told.contains("resourcelist.xml<"), "{told}");
         publisher.run(ScanScope::Everything, &mut announcer, &NoMonitor).unwrap();
         assert_eq!(framework.last(), Some(told), "once");
+    }
+
+    #[tokio::test]
+    async fn o816_a_notification_describes_a_change_as_the_change_list_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str| fs::write(folder.path().join(name), name).unwrap();
+        write("a.xml");
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        options.sets[0].links = vec![LinkRule::new("*.pdf", Relation::DescribedBy, "*.xml")];
+        options.sets[0].codings = vec![CodingRule::new("*.json.gz", "gzip")];
+        let mut publisher = Publisher::open(options).unwrap();
+        publisher.publish(&NoMonitor).unwrap();
+        let options = ChannelOptions { hub: false, ..ChannelOptions::default() };
+        let mut announcer = Announcer::new(publisher.context(), &options, &Handle::current()).unwrap();
+        write("a.pdf");
+        write("b.json.gz");
+        publisher.run(ScanScope::Everything, &mut announcer, &NoMonitor).unwrap();
+        let told = announcer.topics.sets[0].changes.last().unwrap();
+        let list = folder.path().join("resourcesync/changelist-000001.xml");
+        let listed = fs::read_to_string(list).unwrap();
+        for part in ["href=\"http://example.org/a.xml\"", "encoding=\"gzip\"", "type=\"application/json\""] {
+            assert!(listed.contains(part) && told.contains(part), "{part}: {told}");
+        }
     }
 
     #[tokio::test]

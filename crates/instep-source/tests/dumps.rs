@@ -11,8 +11,8 @@ use std::{
 };
 
 use instep_source::{
-    Archives, Content, DumpPolicy, Error, MaxDeletions, NoMonitor, PublishOptions, Publisher,
-    RecordingMonitor, publish,
+    Archives, CodingRule, Content, DumpPolicy, Error, LinkRule, MaxDeletions, NoMonitor, PublishOptions,
+    Publisher, RecordingMonitor, publish,
 };
 use resourcesync::{
     Algorithm, Capability, Change, Document, DocumentReader, Entry, Hasher, Header, PackagePath, ReadOptions,
@@ -206,6 +206,31 @@ fn a_change_dump_holds_each_observed_state_and_grows_by_packages() {
     assert_eq!(packed, expected);
     let (_, offered) = read(&options, "capabilitylist.xml");
     assert!(offered.iter().any(|entry| entry.metadata.capability == Some(Capability::ChangeDump)));
+}
+
+#[test]
+fn o817_a_package_of_changes_describes_them_as_the_change_list_does() {
+    let (root, mut options) = folder(&[("a.xml", "one")]);
+    options.dumps.policy = DumpPolicy::Never;
+    options.dumps.changes = true;
+    options.sets[0].links = vec![LinkRule::new("*.pdf", Relation::DescribedBy, "*.xml")];
+    options.sets[0].codings = vec![CodingRule::new("*.json.gz", "gzip")];
+    publish(&options, &NoMonitor).unwrap();
+    for name in ["a.pdf", "b.json.gz"] {
+        fs::write(root.path().join(name), name).unwrap();
+    }
+    publish(&options, &NoMonitor).unwrap();
+    let package = read(&options, "changedump.xml").1.remove(0);
+    let file = File::open(document(&options, &name_of(&package.loc))).unwrap();
+    let mut open = Package::open(file, PackageLimits::new()).unwrap();
+    let Document::ChangeDumpManifest(manifest) = open.read_manifest(ReadOptions::new()).unwrap() else {
+        panic!()
+    };
+    let packed = |name: &str| manifest.entries.iter().find(|entry| entry.loc == uri(name)).unwrap();
+    assert_eq!(packed("a.pdf").link_for(&Relation::DescribedBy).unwrap().href, uri("a.xml"));
+    let coded = &packed("b.json.gz").metadata;
+    let media_type = coded.media_type.as_ref().unwrap().as_str();
+    assert_eq!((coded.encoding.as_deref(), media_type), (Some("gzip"), "application/json"));
 }
 
 #[test]

@@ -4,9 +4,10 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use instep_source::{
-    Content, Error, ErrorKind, LeftOut, MaxDeletions, NoMonitor, PublishMonitor, PublishOptions,
-    RecordingMonitor, Unreadable, preview, publish,
+    Content, Error, ErrorKind, LeftOut, MaxDeletions, NoMonitor, PublishMonitor, PublishOptions, Publisher,
+    RecordingMonitor, ReportedChange, Unreadable, preview, publish,
 };
+use resourcesync::Uri;
 
 const BASE: &str = "http://example.org/";
 
@@ -109,6 +110,32 @@ fn o750_a_preview_counts_what_is_new_as_the_guard_of_the_publication_does() {
     preview(&options, &NoMonitor, &mut |_| {}).unwrap();
     let report = publish(&options, &NoMonitor).unwrap();
     assert_eq!((report.created, report.deleted), (8, 8));
+}
+
+#[test]
+fn o810_changes_that_an_application_reports_delete_no_more_than_the_guard_allows() {
+    let folder = folder(1);
+    let names: Vec<String> = (0..20).map(|number| format!("disk/{number}.txt")).collect();
+    fs::create_dir(folder.path().join("disk")).unwrap();
+    names.iter().for_each(|name| fs::write(folder.path().join(name), name).unwrap());
+    let mut publisher = Publisher::open(PublishOptions::new(folder.path(), BASE)).unwrap();
+    publisher.publish(&NoMonitor).unwrap();
+    // As if the disk was unmounted.
+    names.iter().for_each(|name| fs::remove_file(folder.path().join(name)).unwrap());
+    fs::write(folder.path().join("new.txt"), "new").unwrap();
+    let uri = |path: &str| Uri::parse(&format!("{BASE}{path}")).unwrap();
+    let files: Vec<_> = names.iter().map(|name| ReportedChange::add(uri(name))).collect();
+    for mut changed in [files, vec![ReportedChange::add(uri("disk"))]] {
+        changed.push(ReportedChange::add(uri("new.txt")));
+        let monitor = RecordingMonitor::new();
+        assert_eq!(publisher.record(changed, &monitor).unwrap().deleted, 0);
+        let problems = monitor.seen().problems;
+        assert!(problems.len() == 1 && problems[0].what.contains("20"), "{problems:?}");
+    }
+    publisher.publish_recorded(&NoMonitor).unwrap();
+    assert!(lists(folder.path()).contains("new.txt"));
+    let removed = vec![ReportedChange::remove(uri("disk"))];
+    assert_eq!(publisher.record(removed, &NoMonitor).unwrap().deleted, 20);
 }
 
 #[test]

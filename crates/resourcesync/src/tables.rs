@@ -4,7 +4,7 @@
 use crate::{
     document::{Form, Header, Link, Metadata},
     finding::Severity,
-    value::{Capability, Change, MediaType, Relation, Uri},
+    value::{Capability, Change, Relation, Uri},
 };
 
 /// The presence that Appendix A requires.
@@ -237,11 +237,8 @@ pub(crate) fn untimed_archive(
 
 /// Returns `true` if a mirror is described as having other bytes than the resource (LN-4).
 pub(crate) fn duplicate_differs(md: &Metadata, link: &Link) -> bool {
-    let other = |mine: Option<&str>, theirs: Option<&str>| mine.zip(theirs).is_some_and(|(a, b)| a != b);
+    let media_types = md.media_type.as_ref().zip(link.media_type.as_ref());
     md.hash.agrees_with(&link.hash) == Some(false)
         || md.length.zip(link.length).is_some_and(|(mine, theirs)| mine != theirs)
-        || other(
-            md.media_type.as_ref().map(MediaType::as_str),
-            link.media_type.as_ref().map(MediaType::as_str),
-        )
+        || media_types.is_some_and(|(mine, theirs)| !mine.is_same(theirs))
 }

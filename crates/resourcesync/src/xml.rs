@@ -8,6 +8,7 @@ mod declaration;
 mod decode;
 mod fidelity;
 mod limits;
+mod name;
 mod names;
 mod obligations;
 mod reader;

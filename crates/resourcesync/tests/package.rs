@@ -55,6 +55,17 @@ fn what_is_written_reads_back_and_is_reproducible() {
 }
 
 #[test]
+fn o845_a_package_that_lacks_its_last_bytes_is_cut_off() {
+    let zip = package(&[("/a", b"alpha")]);
+    for missing in 1..22 {
+        let (rule, what) = problem(&zip[..zip.len() - missing]).unwrap();
+        assert!(rule == "ZIP-7" && what.contains("cut off"), "{missing}: {rule} {what}");
+    }
+    let (_, what) = problem(&[&zip[..], b"more"].concat()).unwrap();
+    assert!(what.contains("bytes after"), "{what}");
+}
+
+#[test]
 fn members_are_found_by_name_in_a_directory_of_many_blocks() {
     let names: Vec<String> =
         (0..3_000).map(|n| format!("/{}/{n:05}", "x".repeat(if n % 100 == 7 { 4_000 } else { 9 }))).collect();

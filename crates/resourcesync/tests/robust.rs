@@ -165,6 +165,55 @@ fn a17_noncharacters_are_refused_as_text_and_as_references_alike() {
 }
 
 #[test]
+fn o831_a_tag_that_is_not_well_formed_is_a_finding() {
+    let findings = |inner: &str| {
+        let text = sitemap(&format!("<url><loc>http://example.com/a</loc>{inner}</url>"));
+        let mut reader = DocumentReader::open(text.as_bytes(), ReadOptions::new()).unwrap();
+        assert!(reader.entries().all(|entry| entry.is_ok()), "{inner}");
+        let findings = reader.take_findings();
+        findings.iter().filter(|finding| finding.rule == "GEN-24" && finding.position.line == 2).count()
+    };
+    for inner in [
+        "<rs:md length='1'type='a/b'/>",
+        "<rs:md -a='1'/>",
+        "<rs:md lengt\u{d7}h='1'/>",
+        "<x:y xmlns:x='urn:x' x:1='2'/>",
+        "<x:y xmlns:x='urn:x' x:a:b='2'/>",
+        "<x:y xmlns:x='urn:x' x:='2'/>",
+        "<x:y xmlns:x='urn:x' a='&lt;'b='2'/>",
+        "<x:1 xmlns:x='urn:x'/>",
+        "<x:a:b xmlns:x='urn:x'/>",
+        "<x: xmlns:x='urn:x'></x:>",
+        "<x:a'/' xmlns:x='urn:x'/>",
+    ] {
+        assert_eq!(findings(inner), 1, "{inner}");
+    }
+    for inner in [
+        "<rs:md\tlength = '1'\n type='&lt;'/>",
+        "<x:y xmlns:x='urn:x' x:_='1' x:a-1.b='='><x:z/></x:y>",
+        "<x:\u{e4} xmlns:x='urn:x' x:\u{f6}=\"'\"/>",
+        "<x:y xmlns:x='urn:x' a='1' b='2' c='3' d='4' e='5' f='6' g='7' h='8' i='&amp;' />",
+    ] {
+        assert_eq!(findings(inner), 0, "{inner}");
+    }
+}
+
+#[test]
+fn o832_a_reference_is_refused_where_its_character_is() {
+    for text in [
+        sitemap("<rs:md capability='resourcelist' type='&#xFFFE;'/>"),
+        sitemap("<rs:md capability='resourcelist' type='&#1;'/>"),
+        sitemap("<url a='&#xFFFF;'><loc>http://example.com/</loc></url>"),
+        "&#32;".to_owned() + &sitemap(""),
+        "<![CDATA[ ]]>".to_owned() + &sitemap(""),
+        sitemap("") + "&#10;",
+        sitemap("") + "<![CDATA[]]>",
+    ] {
+        assert_eq!(kind_of(text.as_bytes(), Limits::default()).rule(), "GEN-24", "{text}");
+    }
+}
+
+#[test]
 fn b23_a_list_in_utf_16_is_read_to_its_last_entry() {
     let text = sitemap(&"<url><loc>http://example.com/a</loc></url>".repeat(5));
     let encode = |text: &str, mark: bool, bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {

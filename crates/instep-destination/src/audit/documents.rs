@@ -17,7 +17,7 @@ impl Audit<'_> {
     pub(super) async fn compare_with_documents(&mut self, run: &mut SyncRun<'_>) -> Result<(), Error> {
         let source = run.discover().await?;
         run.reporter.enter(Phase::Reading);
-        let (mut complete, mut named) = (true, None);
+        let (mut complete, mut named, mut plans) = (true, None, Vec::new());
         for (number, found) in (1..).zip(&source.sets) {
             let mut set = match self.begin_set(run, found) {
                 // The copy cannot follow more sets than it has, so it holds nothing of this one.
@@ -45,9 +45,13 @@ impl Audit<'_> {
                 complete => complete?,
             };
             named = by_origin.then(|| set.with(Draft::named));
+            run.policy.take_from_limit(set.with(|draft| draft.inventory.selected));
+            plans.push(set);
+        }
+        compare_plans(&plans)?;
+        for set in plans {
             rehash(run, &set).await?;
             self.report_plan(&set)?;
-            run.policy.take_from_limit(set.with(|draft| draft.inventory.selected));
             // A plan is kept only if it has actions: the check of files leaves out the resources that it names.
             if set.with(|draft| draft.actions().last())? > 0 {
                 self.plans.push(set);
@@ -135,4 +139,18 @@ async fn read_inventory(
         set.work(move |draft| draft.infer_deletions(at)).await?;
     }
     Ok(inventory.complete)
+}
+
+/// Counts resources as a run does: those that one set lists no more and another one lists stay (O790), and those that all
+/// sets have given up are deleted (O795).
+fn compare_plans(plans: &[SetRun]) -> Result<(), Error> {
+    for (number, plan) in plans.iter().enumerate() {
+        plan.delete_after(&plans[..number])?;
+    }
+    for plan in plans.iter().filter(|plan| plan.with(|draft| draft.totals().deletions) > 0) {
+        for other in plans.iter().filter(|other| other.id != plan.id) {
+            plan.leave_to(other)?;
+        }
+    }
+    Ok(())
 }

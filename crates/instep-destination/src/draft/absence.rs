@@ -83,6 +83,39 @@ impl Draft {
         }
     }
 
+    /// Makes deletions of resources that the plan of another set lists ones of this set alone: they exist, also if they
+    /// are not selected (O790).
+    pub(crate) fn leave_to(&mut self, other: &Self) -> Result<(), Error> {
+        let mut after = 0;
+        loop {
+            let page = other.actions.notes_after(PlanNote::Joins, after, Self::PAGE)?;
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = *last;
+            for (_, uri) in page {
+                let Some(Action { kind: ActionKind::Delete, desired, .. }) = self.actions.for_uri(&uri)?
+                else {
+                    continue;
+                };
+                // A change may be later than the inventory that listed it.
+                if !other.gives_up(&uri)? {
+                    self.replace(ActionKind::Leave, desired)?;
+                }
+            }
+        }
+    }
+
+    /// Returns `true` if the set has a resource no more once the plan is done.
+    pub(crate) fn gives_up(&self, uri: &str) -> Result<bool, Error> {
+        let action = self.actions.for_uri(uri)?;
+        Ok(action.is_some_and(|action| matches!(action.kind, ActionKind::Delete | ActionKind::Leave)))
+    }
+
+    /// Replaces the action for a resource by one of another kind.
+    pub(crate) fn replace(&mut self, kind: ActionKind, desired: Desired) -> Result<(), Error> {
+        self.actions.remove(desired.uri.as_str())?;
+        Ok(self.actions.push(&Action::new(kind, desired))?)
+    }
+
     /// Returns `true` if a held resource stays although an inventory does not name it.
     fn stays_unnamed(&self, held: &HeldResource, inventory: Option<DateTime>) -> Result<bool, Error> {
         Ok(self.may_be_later(&held.metadata, inventory) && !self.is_known_gone(held)?)

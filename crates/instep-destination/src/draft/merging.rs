@@ -12,7 +12,10 @@ use super::{
 };
 use crate::{
     Error, ProblemKind,
-    plan::{Accounting, Decision, DecisionRules, Desired, Known, LinksNamed, Rest, decide, plausible},
+    plan::{
+        Accounting, Decision, DecisionRules, Desired, DesiredPresence, Known, LinksNamed, Rest, decide,
+        plausible,
+    },
     state::{Action, ActionKind, Actions, HeldResource, Marks, PlanNote, Pushing, ReadState, StateError},
 };
 
@@ -210,6 +213,13 @@ impl Merging<'_> {
         if let (Decision::Act(ActionKind::Update | ActionKind::Check), Some(held)) = (decision, known.held) {
             known.is_described_since = self.other_sets.have_described_since(held, self.rules.inventory)?;
             decision = decide(desired, *known, &self.rules);
+        }
+        if let (Decision::Rest(Rest::HeldIsLater), DesiredPresence::Absent, Some(held)) =
+            (decision, desired.presence, known.held)
+            && self.rules.delete
+            && self.other_sets.have_what_was_deleted(held, desired.metadata.datetime)?
+        {
+            return Ok(Decision::Act(ActionKind::Leave));
         }
         let Some((state, held)) = self.deletions.zip(known.held) else { return Ok(decision) };
         if !depends_on_deletion(desired, known, decision) {

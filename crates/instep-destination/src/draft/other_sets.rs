@@ -43,6 +43,21 @@ impl<'a> OtherSets<'a> {
         Ok(false)
     }
 
+    /// Returns `true` if the planned set and another one have a resource, and the former has not reached the time at which
+    /// it deleted the resource: what is held is later by a change of the other set (O796). A later change of its own would
+    /// be read with the deletion.
+    pub(super) fn have_what_was_deleted(
+        &self,
+        held: &HeldResource,
+        deleted: Option<DateTime>,
+    ) -> Result<bool, StateError> {
+        if !held.is_in(self.set) || held.is_only_in(self.set) {
+            return Ok(false);
+        }
+        let reached = self.state.checkpoint(self.set)?.and_then(|checkpoint| checkpoint.datetime);
+        Ok(is_later(deleted, plausible(reached, Some(self.latest))))
+    }
+
     fn reached(&self) -> Result<&[(SetId, DateTime)], StateError> {
         if let Some(reached) = self.reached.get() {
             return Ok(reached);

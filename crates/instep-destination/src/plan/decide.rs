@@ -142,7 +142,7 @@ pub enum Rest {
 /// | something of a time | anything, by an inventory and an entry without a time | anything | superseded |
 /// | something | [`Excluded`](DesiredPresence::Excluded) | something damaged, unless the bytes are [`Stale`](Currency::Stale) | superseded: a repair is for all that is held |
 /// | | excluded | anything | rest, excluded |
-/// | | anything but excluded, by a change of a time | something undamaged that changed later, or nothing since a later deletion | rest, held is later |
+/// | | anything but excluded, by a change of a time | something undamaged that changed later, or nothing since a later deletion | rest, held is later (or **leave**, if the later change came from another set: `Merging::decide`) |
 /// | | [`Absent`](DesiredPresence::Absent) since a time | nothing, and no deletion of that time or later is known | **leave**: the deletion is written down |
 /// | | absent | nothing | rest, equal |
 /// | | absent | something that another set holds too, and deleting is on | **leave**: the set gives it up, the file stays |

@@ -36,7 +36,7 @@ impl ChangeDocuments {
         let mut records = Vec::new();
         for MemberDocument { member, document } in std::mem::take(&mut self.lists) {
             let known = read.checkpoint.document.as_ref() == Some(&member.uri);
-            let held = run.state().document(&member.uri)?.filter(|_| known && member.until.is_none());
+            let held = run.read_before(set.id, &member.uri)?.filter(|_| known && member.until.is_none());
             let opened = match document {
                 Some(document) => Ok(Some(document)),
                 None => run.network.open(&member.uri, Some(&self.speaker), held.as_ref()).await,

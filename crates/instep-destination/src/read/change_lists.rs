@@ -64,7 +64,7 @@ impl ChangeDocuments {
             checkpoint.document.as_ref().filter(|uri| ![inventory, other].contains(&Some(*uri)));
         let follows_other = other.map(|uri| run.state().document(uri)).transpose()?.flatten().is_some();
         let is_certain = !anew && !follows_other && read_before.is_some();
-        let record = run.state().document(&offer.uri)?.filter(|_| is_certain);
+        let record = run.read_before_by(set, &offer.uri)?.filter(|_| is_certain);
         let opened = match &offer.document {
             Some(document) => Ok(Some(document.clone())),
             None => run.network.open(&offer.uri, set.capability_list.as_ref(), record.as_ref()).await,
@@ -227,8 +227,8 @@ impl ChangeDocuments {
             Some(document) => Some(document),
             None => {
                 // A cache answers 304 also for the state from before the list was closed.
-                let held = record.as_ref().filter(|_| known && member.until.is_none());
-                run.network.open(&member.uri, Some(&self.speaker), held).await?
+                let held = run.read_before(set.id, &member.uri)?.filter(|_| known && member.until.is_none());
+                run.network.open(&member.uri, Some(&self.speaker), held.as_ref()).await?
             }
         };
         let Some(document) = document else { return Ok(()) };
@@ -251,7 +251,7 @@ impl ChangeDocuments {
         let root = document.header.metadata.clone().unwrap_or_default();
         let mut record = record_of(&member.uri, &document);
         record.at = root.from;
-        DocumentNote { unusable: shape.unusable }.write(run.state(), &mut record)?;
+        DocumentNote { unusable: shape.unusable, sets: None }.write(run.state(), &mut record)?;
         set.records.push(record);
         let passed = Passed { uri: member.uri, from: root.from, until: root.until, shape, latest };
         passed.advance(&mut read.checkpoint);

@@ -24,6 +24,8 @@ use crate::{
 pub(crate) struct Dump {
     pub(crate) uri: Uri,
     pub(crate) at: Option<DateTime>,
+    /// The earliest time that an index states for a part, or a part for itself.
+    parts_at: Option<DateTime>,
     pub(crate) packages: PackageList,
     /// The digest of the document that lists the packages, joined with those of the manifests that were read.
     pub(super) digest: [u8; 32],
@@ -43,18 +45,23 @@ impl Dump {
         let at = run.believed(top.header.metadata.as_ref().and_then(|root| root.at));
         let digest = digest_of(&top).await?;
         let packages = PackageList::new(run.network.documents.folder());
-        let mut dump = Self { uri: offer.uri.clone(), at, packages, digest, complete: true };
+        let uri = offer.uri.clone();
+        let mut dump = Self { uri, at, parts_at: None, packages, digest, complete: true };
         if top.header.form == Form::List {
             dump.packages.add_all_of(&top, false, |_| true)?;
             return Ok(Some(dump));
         }
         let mut members = Vec::new();
-        top.for_each(|entry| members.push(entry.loc.clone()))?;
-        for uri in members {
+        top.for_each(|entry| members.push((entry.loc.clone(), entry.metadata.at)))?;
+        for (uri, stated) in members {
             // A member that cannot be read costs only its own content, and not the dump (B11).
             let added = match run.network.open(&uri, Some(&top.uri), None).await {
                 Ok(Some(member)) => match ExpectedKind::ResourceDump.check_list(&member) {
-                    Ok(()) => dump.packages.add_all_of(&member, false, |_| true),
+                    Ok(()) => {
+                        let own = member.header.metadata.as_ref().and_then(|root| root.at);
+                        dump.meet_part([run.believed(stated), run.believed(own)]);
+                        dump.packages.add_all_of(&member, false, |_| true)
+                    }
                     Err(other_kind) => Err(other_kind),
                 },
                 Ok(None) => Ok(()),
@@ -70,6 +77,18 @@ impl Dump {
             }
         }
         Ok(Some(dump))
+    }
+
+    /// Takes note of the times of a part.
+    fn meet_part(&mut self, times: [Option<DateTime>; 2]) {
+        let times = times.into_iter().chain([self.parts_at]).flatten();
+        self.parts_at = times.min_by_key(DateTime::instant);
+    }
+
+    /// Returns the time of its oldest part, as far as documents state it; `None` if the dump itself has no time (DST-2).
+    pub(crate) fn earliest(&self) -> Option<DateTime> {
+        let at = self.at?;
+        [Some(at), self.parts_at].into_iter().flatten().min_by_key(DateTime::instant)
     }
 
     async fn top(run: &mut SyncRun<'_>, found: &CapabilitySet, offer: &Offer) -> Result<Document, Error> {
@@ -127,6 +146,8 @@ impl Dump {
             run.believed(record.and_then(|record| record.at)).as_ref(),
             self.at.as_ref(),
         )?;
+        // A part may be older than the index (O797).
+        self.at = self.earliest();
         let (stated, bring, mut complete) = (self.at, run.network.packages(), true);
         let mut is_undated = false;
         let mut planned = self.packages.successor();

@@ -65,6 +65,14 @@ impl DumpPackage {
         Ok([own, at].into_iter().flatten().min_by_key(DateTime::instant))
     }
 
+    /// Returns `true` if the package states an earlier time than that of the inventory: it may have former states of listed
+    /// resources, also if its dump is newer (O798).
+    pub(crate) fn is_before(&self, inventory: Option<DateTime>) -> bool {
+        let own = self.manifest.as_ref().and_then(|manifest| manifest.header.metadata.as_ref()?.at);
+        let mut times = [self.entry.metadata.at, own].into_iter().flatten();
+        inventory.is_some_and(|inventory| times.any(|at| at.instant() < inventory.instant()))
+    }
+
     /// Returns the package with its manifest, or with the fault that prevents reading it.
     ///
     /// # Errors

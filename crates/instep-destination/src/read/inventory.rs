@@ -112,7 +112,9 @@ impl Inventory {
         if let Some(as_of) = run.options.as_of {
             return Self::read_as_of(run, found, set, as_of).await.map(Some);
         }
-        let record = run.state().document(&offer.uri)?;
+        let last = last_applied(run, found)?;
+        let is_last = |record: &DocumentRecord| !is_over(record.at, last);
+        let record = run.read_before_by(found, &offer.uri)?.filter(is_last);
         let opened = match &offer.document {
             Some(document) => Some(document.clone()),
             None => {
@@ -123,7 +125,7 @@ impl Inventory {
         let Some(document) = opened else { return Ok(None) };
         let applied = run.believed(record.as_ref().and_then(|record| record.at));
         let at = plausible_time(run, &offer.uri, &document);
-        check_inventory_time(offer.uri.as_str(), applied.as_ref(), at.as_ref())?;
+        check_inventory_time(offer.uri.as_str(), applied.or(last).as_ref(), at.as_ref())?;
         check_age(at.as_ref(), now(), run.options.max_age)?;
         if !anew && same_instant(applied, at) && has_digest(&document, record.as_ref()).await? {
             return Ok(None);
@@ -240,6 +242,24 @@ impl Inventory {
             document = now;
         }
     }
+}
+
+/// Returns the time of the last applied inventory of a set that has nothing but Resource Lists. A Source may name each of
+/// them anew, so that the one that it names now may be an earlier one than that which was applied last (O799).
+fn last_applied(run: &SyncRun<'_>, found: &CapabilitySet) -> Result<Option<DateTime>, Error> {
+    if found.offers_changes() || found.get(&Capability::ResourceDump).is_some() {
+        return Ok(None);
+    }
+    let Some(set) = run.state().known_set(found.name())? else { return Ok(None) };
+    let checkpoint = run.state().checkpoint(set)?;
+    // Changes that were applied are later than their inventory.
+    let by_list = checkpoint.filter(|checkpoint| checkpoint.leading.is_none() && checkpoint.last.is_none());
+    Ok(run.believed(by_list.and_then(|checkpoint| checkpoint.newest)))
+}
+
+/// Returns `true` if a time was over at another one.
+fn is_over(time: Option<DateTime>, at: Option<DateTime>) -> bool {
+    time.zip(at).is_some_and(|(time, at)| time.end() <= at.instant())
 }
 
 /// Returns the time of an inventory. `None` if it states none, or one that is far ahead of the clocks (D38).

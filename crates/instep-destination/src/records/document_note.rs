@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::versioned;
-use crate::state::{DocumentRecord, ReadState, StateError};
+use crate::state::{DocumentRecord, ReadState, SetId, StateError};
 
 const VERSION: u32 = 1;
 
@@ -15,14 +15,22 @@ const WITHOUT_VERSION: &str = "unusable ";
 pub(crate) struct DocumentNote {
     /// The number of its entries without a usable `loc`, which were reported when it was read (B27).
     pub(crate) unusable: u64,
+    /// The mask of the sets that have read this version of it; `None` if each set that names it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sets: Option<i64>,
 }
 
 impl DocumentNote {
+    /// Returns `true` if a set has read this version of the document.
+    pub(crate) fn is_of(self, set: SetId) -> bool {
+        self.sets.is_none_or(|sets| sets & set.mask() != 0)
+    }
+
     /// Reads the note in a document's record; returns the default if there is none.
     pub(crate) fn read(state: &dyn ReadState, record: &DocumentRecord) -> Result<Self, StateError> {
         let Some(text) = record.extra.as_deref() else { return Ok(Self::default()) };
         if let Some(unusable) = text.strip_prefix(WITHOUT_VERSION).and_then(|count| count.parse().ok()) {
-            return Ok(Self { unusable });
+            return Ok(Self { unusable, sets: None });
         }
         let name = || format!("the note about {}", record.uri);
         versioned::parse(text, VERSION).map_err(|what| versioned::damaged(state, &name(), what))

@@ -183,22 +183,6 @@ impl LocalCopy {
         Ok(set)
     }
 
-    /// Returns the set of that name, or a number that no set has, for a copy that is only read.
-    fn set_beside(&mut self, found: &CapabilitySet) -> Result<SetId, Error> {
-        let name = found.name();
-        for known in std::iter::once(name).chain(found.former_names()) {
-            if let Some(set) = self.reader.known_set(known)? {
-                return Ok(set);
-            }
-        }
-        let place = self.unfollowed.iter().position(|unfollowed| unfollowed == name);
-        let place = place.unwrap_or_else(|| {
-            self.unfollowed.push(name.to_owned());
-            self.unfollowed.len() - 1
-        });
-        Ok(self.reader.free_set(place, name)?)
-    }
-
     /// Returns `true` if the last plan of a set was made for the present options.
     pub(crate) fn policy_stands(&self, set: SetId, options: &SyncOptions) -> Result<bool, Error> {
         let now = PlanRules::new(&options.selection, options.delete);

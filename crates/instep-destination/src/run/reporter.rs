@@ -11,7 +11,7 @@ use resourcesync::{Change, Uri};
 
 use super::set::SetRun;
 use crate::{
-    Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, Strategy, SyncReport,
+    Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, Strategy, SyncReport, VoidMonitor,
     commit::Flushed,
     discover::Trouble,
     error::{BesideUrl as _, error_chain},
@@ -57,6 +57,11 @@ impl<'a> Reporter<'a> {
             started: Instant::now(),
             traffic_reported: Instant::now(),
         }
+    }
+
+    /// Returns a reporter of the same run that nobody hears, for work that is done again later.
+    pub(crate) fn unheard(&self) -> Self {
+        Self::new(&VoidMonitor, self.url, self.client.clone())
     }
 
     /// Returns the time since the run began.

@@ -86,6 +86,35 @@ impl SetRun {
         later.with(|later| self.with(|earlier| later.take_over_returned(earlier)))
     }
 
+    /// Leaves the resources that this plan deletes to another set whose plan lists them.
+    pub(crate) fn leave_to(&self, other: &Self) -> Result<(), Error> {
+        self.with(|plan| other.with(|other| plan.leave_to(other)))
+    }
+
+    /// Deletes the resources that this plan leaves, if plans that are carried out before it leave them too, and no other set
+    /// has them (O795).
+    pub(crate) fn delete_after(&self, earlier: &[Self]) -> Result<(), Error> {
+        let mut after = 0;
+        loop {
+            let page = self.with(|draft| draft.actions().of_kind_after(ActionKind::Leave, after, 1_000))?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.sequence;
+            for Action { desired, .. } in page {
+                let uri = desired.uri.as_str();
+                let held = self.with(|draft| draft.state().held(uri))?;
+                let Some(mut held) = held.filter(|held| held.is_in(self.id)) else { continue };
+                for other in earlier {
+                    if other.with(|draft| draft.gives_up(uri))? {
+                        held.sets &= !other.id.mask();
+                    }
+                }
+                if held.is_only_in(self.id) {
+                    self.with(|draft| draft.replace(ActionKind::Delete, desired))?;
+                }
+            }
+        }
+    }
+
     /// Adds the links to versions of this plan to those of a later one, so that they are fetched with it.
     pub(crate) fn pass_links_to(&self, later: &Self) -> Result<(), Error> {
         later.with(|later| self.with(|earlier| later.take_over_links(earlier)))

@@ -190,7 +190,8 @@ impl Actions {
             self.connection.execute("DELETE FROM action WHERE sequence > ?1", [sequence])?;
             // The rows are counted again, because the removed ones are not read and cannot be subtracted.
             self.totals.take();
-            let sql = "SELECT kind, COUNT(*), COALESCE(SUM(length), 0) FROM action GROUP BY kind";
+            // The sum of any lengths: SUM fails if it exceeds 63 bits, and a Source may state any number.
+            let sql = "SELECT kind, COUNT(*), CAST(TOTAL(length) AS INTEGER) FROM action GROUP BY kind";
             let mut statement = self.connection.prepare(sql)?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
@@ -263,7 +264,7 @@ impl Pushing<'_> {
         let pushed = self.statement.execute(params![
             kind as u8,
             desired.uri.as_str(),
-            length.map(u64::cast_signed),
+            length.map(|length| i64::try_from(length).unwrap_or(i64::MAX)),
             self.desired,
         ]);
         pushed.map_err(failed)?;

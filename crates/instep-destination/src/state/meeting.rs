@@ -3,7 +3,7 @@
 use resourcesync::Uri;
 
 use super::{HeldResource, Marks, Meet, SetId};
-use crate::plan::Desired;
+use crate::plan::{Desired, DesiredPresence};
 
 /// A part of a list while it is compared with the held resources.
 pub(super) struct Meeting<'a> {
@@ -23,7 +23,8 @@ impl<'a> Meeting<'a> {
     pub(super) fn met(&mut self, desired: &Desired, held: &HeldResource) {
         let was_named = self.marks.has(held.id);
         self.marks.set(held.id);
-        if !held.is_in(self.set) {
+        // A deletion names a resource too, and a set has none of those that it only deletes.
+        if !held.is_in(self.set) && desired.presence != DesiredPresence::Absent {
             self.joining.push(desired.uri.clone());
         }
         (self.each)(desired, Some(held), was_named);

@@ -68,7 +68,7 @@ impl FolderStore {
 
     /// Returns the free bytes on the disk of the copy; `None` if the system does not report them.
     pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
-        let space = rustix::fs::statvfs(path).ok()?;
+        let space = rustix::fs::statvfs(path).ok().filter(|space| space.f_blocks > 0)?;
         Some(space.f_bavail.saturating_mul(space.f_frsize))
     }
 

@@ -66,7 +66,7 @@ impl SyncRun<'_> {
                 Some(dump) => Some(dump.packages.with_listed(true)),
                 None => self.dump_if_readable(found).await?.map(|dump| {
                     // A dump older than the list may have resources that the list no longer names (O38).
-                    let times = dump.at.zip(set.inventory);
+                    let times = dump.earliest().zip(set.inventory);
                     let is_as_new = times.is_some_and(|(at, list)| list.instant() <= at.instant());
                     dump.packages.with_listed(is_as_new)
                 }),

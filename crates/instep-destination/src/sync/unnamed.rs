@@ -12,6 +12,18 @@ use crate::{
 const PAGE: usize = 1_024;
 
 impl SyncRun<'_> {
+    /// Removes the checkpoints of sets that the Source no longer names and of which nothing is left: otherwise the copy
+    /// would seem to lag behind, by the time since they ended (O793).
+    pub(super) fn forget_ended_sets(&mut self, source: &Discovered) -> Result<(), Error> {
+        if self.options.dry_run {
+            return Ok(());
+        }
+        for set in self.copy.ended_sets(source)? {
+            self.write(Ledger { checkpoints: [(set, Checkpoint::new())].into(), ..Ledger::default() })?;
+        }
+        Ok(())
+    }
+
     /// Removes resources from sets that the Source no longer names, if a set that it names has them too. Otherwise they
     /// would stay forever after the Source deletes them, and the copy of a Source that renamed its sets would never be
     /// in step again (O416). Resources that no other set has stay.

@@ -249,14 +249,15 @@ impl SyncRun<'_> {
         })
     }
 
-    /// Sets the coverage of the copy after the changes are applied. If some of them are missing, it stays unchanged,
-    /// like the checkpoint. Returns the reach of all changes that were read; `first` is that of the first of them.
+    /// Sets the coverage of the copy after the changes are applied. If some of them are missing, it does not advance, like
+    /// the checkpoint; but a gap before those that are listed counts all the same (O776). Returns the reach of all
+    /// changes that were read; `first` is that of the first of them.
     fn cover(&mut self, set: &mut SetRun, first: Reach, read: &ReadChanges) -> Result<Reach, Error> {
         let reach = read.reach(first);
         set.with(|draft| draft.met.seam |= read.seam.is_some());
         self.keep_gap(set, Some(reach))?;
-        if read.lost.is_empty() {
-            let coverage = self.copy.coverage(set.id)?.with_changes(reach, read.checkpoint.datetime);
+        let coverage = self.copy.coverage(set.id)?.with_changes(reach, read.checkpoint.datetime);
+        if read.lost.is_empty() || !coverage.is_complete() {
             set.coverage = Some(coverage);
             if !coverage.is_complete() && !self.options.dry_run {
                 // Recorded at once: a gap without new entries moves no checkpoint, and the next run may not see it in

@@ -176,7 +176,7 @@ impl UriBatch {
             }
             for action in page {
                 if matches!(action.kind, ActionKind::Create | ActionKind::Update) {
-                    bytes += action.desired.metadata.length.unwrap_or(0);
+                    bytes = action.desired.metadata.length.unwrap_or(0).saturating_add(bytes);
                     // Each URI has two quotation marks and a comma.
                     request += action.desired.uri.as_str().len() + 3;
                     let is_full = bytes > BATCH_BYTES || request > REQUEST_BYTES;

@@ -12,12 +12,13 @@ impl SyncRun<'_> {
     /// early or the guard refuses deletions.
     pub(super) async fn conclude(
         &mut self,
-        set: SetRun,
+        mut set: SetRun,
         checkpoint: Option<Checkpoint>,
     ) -> Result<(), Error> {
         if !set.has_deleted && set.with(|draft| draft.totals()).deletions > 0 {
             self.reporter.enter(Phase::Deleting);
         }
+        let records = self.noted_as_read(set.id, std::mem::take(&mut set.records))?;
         let keeps = self.expect_held_though_gone(&set)?;
         let settings = self.copy.settings_of_plan(&set, self.options)?;
         let mut pipeline = Pipeline::open(self)?;
@@ -33,7 +34,7 @@ impl SyncRun<'_> {
                 result = pipeline.forget_deletions(&set).await;
             }
             if result.is_ok() {
-                result = pipeline.remember(set.id, set.records, checkpoint, settings).await;
+                result = pipeline.remember(set.id, records, checkpoint, settings).await;
             }
         }
         pipeline.close(self).await.and(result)?;

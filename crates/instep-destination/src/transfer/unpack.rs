@@ -85,7 +85,7 @@ impl Pipeline {
             package.look_at_contents(packages).await;
             let fit = match package.changes {
                 true => ManifestFit::Changes,
-                false if dumped.holds_listed() => ManifestFit::Inventory,
+                false if dumped.holds_listed() && !package.is_before(set.inventory) => ManifestFit::Inventory,
                 false => ManifestFit::Snapshot,
             };
             if let Some(manifest) = package.manifest.clone()

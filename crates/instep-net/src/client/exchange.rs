@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 use super::Client;
 use crate::{
     body::Body,
-    connection::{Connection, OutgoingRequest},
+    connection::{Connection, Multiplexed, OutgoingRequest},
     connector::BoxError,
     error::{HttpError, Refusal, RequestPhase, is_transient},
     host::Host,
@@ -127,10 +127,15 @@ impl Client {
             };
             // Only a safe method may be sent again if the first request may have arrived.
             let again = (!is_new && message.method().is_safe()).then(|| message.clone());
-            let sent = timeout(limit, pool.send(connection, message)).await;
-            let unanswered = match sent.map_err(|_| slow(RequestPhase::Headers))? {
-                Ok(answer) => return Ok(answer),
-                Err(unanswered) => *unanswered,
+            let multiplexed = connection.multiplexed();
+            let unanswered = match timeout(limit, pool.send(connection, message)).await {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err(unanswered)) => *unanswered,
+                Err(_) => {
+                    // It may be dead, and each further attempt would wait for it again.
+                    multiplexed.iter().for_each(Multiplexed::abandon);
+                    return Err(slow(RequestPhase::Headers));
+                }
             };
             // After one failure no kept connection is tried: an HTTP/2 connection that the server is closing stays in
             // the pool until its last answer is complete, and takes no requests.
@@ -170,9 +175,7 @@ impl Client {
             return Ok(());
         }
         let most = self.0.options.max_retry_after;
-        let retry_after = headers
-            .get(header::RETRY_AFTER)
-            .and_then(|value| retry::retry_after(value.to_str().ok()?, SystemTime::now(), most));
+        let retry_after = retry::requested_pause(headers, SystemTime::now(), most);
         if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             host.overloaded(status, retry_after);
         }

@@ -17,13 +17,21 @@ impl Host {
             Some(seats) => Some(seats.take(&self.origin).await),
             None => None,
         };
-        if let Some(rate) = self.rate.get() {
-            // The rate is divided among the processes in the same proportion as the seats.
-            rate.set_part(self.seats.as_ref().map_or(1.0, |seats| seats.part(&self.origin)));
-            rate.take(1).await;
-        }
-        self.narrow_as_others();
-        let seat = seating.take(&self.origin, &self.last_active).await;
+        let seat = loop {
+            if let Some(rate) = self.rate.get() {
+                // The rate is divided among the processes in the same proportion as the seats.
+                rate.set_part(self.seats.as_ref().map_or(1.0, |seats| seats.part(&self.origin)));
+                rate.take(1).await;
+            }
+            self.narrow_as_others();
+            let seat = seating.take(&self.origin, &self.last_active).await;
+            if self.pause.current().is_none() {
+                break seat;
+            }
+            // The host requested a pause while this transfer waited for its turn. Other hosts may have the seat.
+            drop(seat);
+            self.pause.wait(&self.origin).await?;
+        };
         self.note(|traffic| traffic.transfers += 1);
         Ok(Permit { host: Arc::clone(self), _share: share, _shared_seat: shared_seat, seat })
     }

@@ -47,3 +47,21 @@ async fn o560_the_pace_of_a_host_is_remembered_while_it_gets_no_requests() {
     tokio::time::advance(Duration::from_secs(7_200)).await;
     assert!(host.close_idle());
 }
+
+#[tokio::test(start_paused = true)]
+async fn o858_transfers_that_wait_for_the_pace_of_a_host_wait_for_its_pause_too() {
+    let seats = SharedSeats::new();
+    let (host, seating) = (host(&seats), Seating::new(8));
+    seats.grant(host.origin(), 8);
+    host.keep_pause(Duration::from_secs(10));
+    drop(host.admit(&seating).await.unwrap());
+    let began = Instant::now();
+    let waiting = async {
+        drop(host.admit(&seating).await.unwrap());
+        began.elapsed()
+    };
+    let pause = Duration::from_secs(60);
+    let pausing = async { host.overloaded(StatusCode::SERVICE_UNAVAILABLE, Some(pause)) };
+    let (waited, ()) = tokio::join!(waiting, pausing);
+    assert!(waited >= pause, "{waited:?}");
+}

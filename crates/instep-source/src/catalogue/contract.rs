@@ -78,5 +78,6 @@ each_engine! {
     upkeep::versions_are_kept_by_number_and_age
     upkeep::a_source_that_moves_keeps_its_history_under_the_new_uris
     upkeep::o60_a_source_moves_below_its_own_base_url
+    upkeep::o821_sets_that_get_other_numbers_keep_their_resources_and_changes
     upkeep::a_catalogue_is_read_beside_its_writer_and_not_written
 }

@@ -12,7 +12,7 @@ use resourcesync::{Change, DateTime, Digests, Uri};
 use super::{
     CatalogueError, ChangeRecord, Head, Keep, NamedValue, Observation, Patch, Recorded, Resource,
     ResourceOutline, ResourceState, ResourceTotals, ResourceVersion, codec::SharedTypes,
-    stamp_page::StampPage, timeline::Timeline,
+    moves::CatalogueMove, stamp_page::StampPage, timeline::Timeline,
 };
 #[cfg(feature = "postgres")]
 use super::{
@@ -198,9 +198,9 @@ pub(super) trait CatalogueTransaction {
     /// more.
     fn forget(&mut self, through: u64) -> Result<bool, CatalogueError>;
 
-    /// Replaces the prefix `from` of URIs by `to`, in resources, changes and versions. This logs no changes: the
-    /// resources stay the same ones, and their changes keep their datetimes.
-    fn rebase(&mut self, from: &str, to: &str) -> Result<(), CatalogueError>;
+    /// Changes all that the catalogue has. This logs no changes: the resources stay the same ones, and their changes
+    /// keep their datetimes.
+    fn move_all(&mut self, moved: &CatalogueMove) -> Result<(), CatalogueError>;
 
     /// Stores the patches of changes, by sequence number.
     fn set_patches(&mut self, patches: &[(u64, Patch)]) -> Result<(), CatalogueError>;
@@ -270,8 +270,8 @@ pub(super) trait LedgerRows {
     /// As [`CatalogueTransaction::set_meta`].
     fn set_meta(&mut self, values: &[NamedValue]) -> Result<(), CatalogueError>;
 
-    /// As [`CatalogueTransaction::rebase`].
-    fn rebase(&mut self, from: &str, to: &str) -> Result<(), CatalogueError>;
+    /// As [`CatalogueTransaction::move_all`].
+    fn move_all(&mut self, moved: &CatalogueMove) -> Result<(), CatalogueError>;
 
     /// As [`CatalogueTransaction::set_patches`].
     fn set_patches(&mut self, patches: &[(u64, Patch)]) -> Result<(), CatalogueError>;

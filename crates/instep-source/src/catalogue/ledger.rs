@@ -11,6 +11,7 @@ use super::{
     codec::write_change,
     counters::Counters,
     engine::{CatalogueTransaction, LedgerRows, NewChange},
+    moves::CatalogueMove,
     timeline::Timeline,
 };
 
@@ -217,8 +218,13 @@ impl<R: LedgerRows> CatalogueTransaction for ChangeLog<'_, R> {
         Ok(next < through)
     }
 
-    fn rebase(&mut self, from: &str, to: &str) -> Result<(), CatalogueError> {
-        self.rows.rebase(from, to)?;
+    fn move_all(&mut self, moved: &CatalogueMove) -> Result<(), CatalogueError> {
+        self.rows.move_all(moved)?;
+        if let CatalogueMove::Sets(moves) = moved {
+            let before = self.head.baselined;
+            self.head.baselined =
+                moves.iter().fold(0, |sets, (from, to)| sets | ((before >> from) & 1) << to);
+        }
         self.head.revision += 1;
         Ok(())
     }

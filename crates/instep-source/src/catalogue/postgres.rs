@@ -15,6 +15,7 @@
 
 mod lookup;
 mod moment;
+mod moves;
 mod reader;
 mod row;
 mod rows;

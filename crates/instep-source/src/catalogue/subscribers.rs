@@ -37,8 +37,9 @@ pub(crate) enum HubRows {
     Subscribers(Vec<SubscriberRow>),
     /// A message for subscribers. Messages older than `oldest` are removed.
     Message { topic: String, sequence: u64, at: i64, body: Vec<u8>, oldest: u64 },
-    /// The requests up to this number have been carried out.
-    RequestsDone(u64),
+    /// The requests with these numbers have been carried out. One that got its number before them may still have come
+    /// after they were read.
+    RequestsDone(Vec<u64>),
 }
 
 /// Reads the rows of the hub of one Source. Each method fails only if the server does.

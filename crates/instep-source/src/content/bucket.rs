@@ -29,7 +29,7 @@ use crate::{PublishMonitor, PublishProblem, ResourceState, error::StorageFailure
 use digests::{InspectionFault, fetched, together};
 use index::{IndexedObject, ListingTime, ObjectIndex};
 use inventory::BucketInventory;
-use name::{ObjectName, UnusableNames};
+use name::UnusableNames;
 
 /// Objects of a listing that are compared with the index at a time.
 const TOGETHER: usize = 1_000;
@@ -238,16 +238,17 @@ impl Supplier for BucketContent {
     }
 
     fn look(&self, paths: &[Vec<u8>], monitor: &dyn PublishMonitor) -> io::Result<()> {
+        let names = name::of_resources(paths);
+        if names.is_empty() {
+            return Ok(());
+        }
         let bucket = self.bucket()?;
-        let names: Vec<String> =
-            paths.iter().filter_map(|path| Some(std::str::from_utf8(path).ok()?.to_owned())).collect();
         let never = || false;
         let _one_at_a_time = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         let mut listed = Vec::new();
         for (name, found) in together(names, AT_ONCE, &never, |name| bucket.listed(name)) {
             match found.map_err(|error| StorageFailure::at(&self.place, error))? {
-                Some(object) if ObjectName::of(&object) == ObjectName::Resource => listed.push(object),
-                Some(_) => {}
+                Some(object) => listed.push(object),
                 None => self.with_index(|index| index.forget(&name))?,
             }
         }

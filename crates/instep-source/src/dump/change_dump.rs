@@ -1,6 +1,6 @@
 //! Change Dumps (§13): packages of the changes, each state with its bytes.
 
-use std::{cell::Cell, collections::BTreeMap, path::Path};
+use std::{cell::Cell, collections::BTreeMap, io, path::Path};
 
 use resourcesync::{Capability, Change, DateTime, Entry, Form, Header, Link, Relation};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     DumpOptions, Error, PublishMonitor, PublishProblem,
-    catalogue::{ChangeRecord, Snapshot},
+    catalogue::{ChangeRecord, Resource, Snapshot},
     content::{Holdings, StateSpool},
     records::{Moment, PublishedChangeDump, PublishedChangePackage, PublishedDocument, PublishedPackage},
     render::{Now, SetPolicy, SourcePolicy, change_entry, part_name},
@@ -49,7 +49,8 @@ impl ChangePackages<'_> {
     }
 
     /// Packs the changes that no package has yet: a manifest has as many entries and bytes as a document may have
-    /// (GEN-12), and all of its entries are in memory. One package ends where the next begins, as Change Lists do.
+    /// (GEN-12), and all of its entries are in memory. One package ends where the next begins, as Change Lists do. The
+    /// last one ends before a change that has to wait.
     pub(crate) fn pack(
         &self,
         (number, set): (u8, &SetPolicy),
@@ -57,10 +58,16 @@ impl ChangePackages<'_> {
         sink: &mut FolderSink,
         documents: &mut BTreeMap<String, PublishedDocument>,
     ) -> Result<PublishedChangeDump, Error> {
-        let mut changes = self.snapshot.changes(1 << number, held.through).peekable();
+        let described = self.snapshot.changes(1 << number, held.through).map(|change| {
+            let mut change = change?;
+            self.holdings.describe_change(number, self.snapshot, &mut change)?;
+            Ok::<_, Error>(change)
+        });
+        let mut changes = described.peekable();
         let (mut from, mut packages) = (held.until, held.packages);
+        let (mut packed, mut through) = (held.through, held.through);
         loop {
-            let mut contents = Vec::new();
+            let (mut contents, mut waiting) = (Vec::new(), None);
             let mut room = PackageRoom::new(self.options, self.policy)?;
             let mut takes = |change: &ChangeRecord| room.take(&self.measured(change), bytes_of(change));
             while let Some(change) = changes.next_if(|next| next.as_ref().is_ok_and(&mut takes)) {
@@ -68,24 +75,36 @@ impl ChangePackages<'_> {
                 if (self.ends)() {
                     return Err(Error::Stopped);
                 }
-                contents.extend(self.content(change?)?);
+                let change = change?;
+                let (sequence, datetime) = (change.sequence, change.datetime.unix_micros());
+                match self.content(number, change)? {
+                    PackedChange::Item(item) => contents.push(*item),
+                    PackedChange::LeftOut => {}
+                    PackedChange::Waits => {
+                        waiting = Some(datetime);
+                        break;
+                    }
+                }
+                through = sequence;
+            }
+            if waiting.is_some() && through == packed {
+                return Ok(PublishedChangeDump { through, until: from, packages, from: held.from });
             }
             if let Some(Err(error)) = changes.next_if(Result::is_err) {
-                return Err(error.into());
+                return Err(error);
             }
-            let next = changes.peek().and_then(|next| Some(next.as_ref().ok()?.datetime.unix_micros()));
+            let in_log = || changes.peek().and_then(|next| Some(next.as_ref().ok()?.datetime.unix_micros()));
+            let next = waiting.or_else(in_log);
             let until = next.map_or(self.now.completed, |next| DateTime::from_unix_micros(next - 1));
             let interval = (from, Moment(until));
             let package = self.package(set, interval, contents, sink, documents)?;
             packages.push(PublishedChangePackage { from, until: interval.1, package });
-            from = interval.1;
+            (from, packed) = (interval.1, through);
             if next.is_none() {
-                return Ok(PublishedChangeDump {
-                    through: self.now.sequence,
-                    until: from,
-                    packages,
-                    from: held.from,
-                });
+                through = self.now.sequence;
+            }
+            if next.is_none() || waiting.is_some() {
+                return Ok(PublishedChangeDump { through, until: from, packages, from: held.from });
             }
         }
     }
@@ -121,24 +140,53 @@ impl ChangePackages<'_> {
         entry
     }
 
-    /// Returns a manifest entry. A state is left out if it was not kept and is no longer the present one.
-    fn content(&self, change: ChangeRecord) -> Result<Option<ItemContent>, Error> {
+    /// Returns a manifest entry. A state is left out if it was not kept and is no longer the present one. If it is the
+    /// present one for readers and its file is gone, as while the guard withholds the deletion, the change waits: the file
+    /// may come back, and a dump that has passed the change would never have it.
+    fn content(&self, set: u8, change: ChangeRecord) -> Result<PackedChange, Error> {
+        let item = |content| Ok(PackedChange::Item(Box::new(content)));
         if change.change == Change::Deleted {
-            return Ok(Some(ItemContent::Deleted(change)));
+            return item(ItemContent::Deleted(change));
         }
         let (spool, state) = (self.spool, &change.state);
         let kept = spool.find_whole(&state.digests, state.length).map_err(Error::read(spool.folder()))?;
         if kept.is_some() {
-            return Ok(Some(ItemContent::Kept(change)));
+            return item(ItemContent::Kept(change));
         }
-        let resource = self.holdings.find(self.snapshot, change.uri.as_str())?;
+        let mut resource = self.holdings.find(self.snapshot, change.uri.as_str())?;
+        if let Some(resource) = &mut resource {
+            self.holdings.describe(set, self.snapshot, resource)?;
+        }
         if let Some(resource) = resource.filter(|resource| resource.state.same_bytes(&change.state)) {
-            return Ok(Some(ItemContent::Changed(resource, change.change, change.datetime)));
+            if self.has_lost_file(&resource) {
+                let what =
+                    "has no file any more; the Change Dump waits until it is back or published as deleted";
+                self.monitor.problem(&PublishProblem::warning(change.uri.as_str(), what));
+                return Ok(PackedChange::Waits);
+            }
+            return item(ItemContent::Changed(resource, change.change, change.datetime));
         }
         let what = "was changed again before this state could be kept; the Change Dump is without it";
         self.monitor.problem(&PublishProblem::warning(change.uri.as_str(), what));
-        Ok(None)
+        Ok(PackedChange::LeftOut)
     }
+
+    /// Returns `true` if the file of a resource in a folder is gone. Only there does the next scan find that.
+    fn has_lost_file(&self, resource: &Resource) -> bool {
+        self.holdings.has_file(resource)
+            && !self.holdings.is_supplied(resource)
+            && self.holdings.open(resource).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+/// The place of a change among the packages.
+enum PackedChange {
+    /// It is an item of the package.
+    Item(Box<ItemContent>),
+    /// No package has it.
+    LeftOut,
+    /// It has to wait, and all changes after it too.
+    Waits,
 }
 
 /// Returns the bytes that a change adds to a package.

@@ -22,7 +22,6 @@ use super::{lock, published, remembered};
 use crate::{
     Error,
     catalogue::{CATALOGUE, Catalogue, CatalogueLocation, is_there},
-    records::{PublishedChangeLists, Span},
 };
 
 /// The databases of a state folder; the first one is always there.
@@ -210,12 +209,8 @@ fn beside(path: &Path, end: &str) -> PathBuf {
 fn begin_lists_anew(catalogue: &Catalogue) -> Result<(), Error> {
     let snapshot = catalogue.snapshot()?;
     let mut published = published::load(&snapshot)?.published;
-    published::drop_snapshots(&mut published);
     let (now, through) = (catalogue.now(), snapshot.head().sequence);
-    for lists in published.sets.values_mut().filter_map(|set| set.change_list.as_mut()) {
-        let open = Span::open(lists.open.number + 1, now, through);
-        *lists = PublishedChangeLists { through, single: lists.single, closed: Vec::new(), open };
-    }
+    published.sets.values_mut().for_each(|set| published::begin_anew(set, now, through));
     Ok(catalogue.set_meta(published::written_with_archives_dropped(&published))?)
 }
 

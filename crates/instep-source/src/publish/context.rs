@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use super::{published, rebase, version_place::VersionPlace, view::CatalogueView};
+#[cfg(feature = "notify")]
+use crate::render::SetView;
 use crate::{
     Error, PublishOptions,
     catalogue::{Catalogue, Snapshot},
@@ -91,6 +93,12 @@ impl SourceContext {
 
     pub(super) fn out(&self) -> &Path {
         &self.options.out
+    }
+
+    /// Returns the sets as documents show them, for notifications of what these have.
+    #[cfg(feature = "notify")]
+    pub(crate) fn set_views<'a>(&'a self, snapshot: &'a Snapshot) -> Vec<Box<dyn SetView + 'a>> {
+        self.views(snapshot).into_iter().map(|view| Box::new(view) as Box<dyn SetView + 'a>).collect()
     }
 
     /// Returns the sets as a snapshot of the catalogue shows them, in the order of the policy.

@@ -212,6 +212,35 @@ mod tests {
     }
 
     #[test]
+    fn o812_a_change_dump_waits_for_a_state_whose_file_is_gone_but_not_published_as_deleted() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        options.dumps.changes = true;
+        options.dumps.changes_every = Some(Duration::ZERO);
+        fs::write(folder.path().join("b"), "old").unwrap();
+        let states = options.state.join("states");
+        let mut publisher = Publisher::open(options).unwrap();
+        publisher.publish(&NoMonitor).unwrap();
+        fs::write(folder.path().join("a"), "new").unwrap();
+        let scanned = ScanOptions::new(publisher.options());
+        scan(publisher.holdings(), publisher.catalogue(), &scanned, &NoMonitor).unwrap();
+        // As if a disk was unmounted, and the copy had no room.
+        fs::rename(folder.path().join("a"), folder.path().join(".hidden")).unwrap();
+        fs::remove_dir_all(states).unwrap();
+        let packages = |publisher: &mut Publisher| {
+            publisher.publish_recorded(&NoMonitor).unwrap();
+            let published = PUBLISHED.read(publisher.catalogue()).unwrap().unwrap();
+            published.sets[""].change_dump.clone().unwrap().packages
+        };
+        assert!(packages(&mut publisher).is_empty());
+        fs::rename(folder.path().join(".hidden"), folder.path().join("a")).unwrap();
+        let packed = packages(&mut publisher);
+        assert_eq!(packed.len(), 1);
+        let manifest = folder.path().join("resourcesync").join(&packed[0].package.manifest);
+        assert!(fs::read_to_string(manifest).unwrap().contains("http://example.org/a"));
+    }
+
+    #[test]
     fn o700_no_further_package_is_made_once_the_source_is_to_end() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a"), "a").unwrap();

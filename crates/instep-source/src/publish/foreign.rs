@@ -38,8 +38,10 @@ pub(super) fn refuse_overwriting<'a>(
 /// the lists that were written since, but only a Source gives files such numbers.
 fn is_ours(name: &str, published: &PublishedSource) -> bool {
     let document = name.strip_suffix(".gz").unwrap_or(name);
+    // The name of a set, which is that of a folder, may have any numbers.
+    let last = name.rsplit('/').next().unwrap_or(name);
     let is_numbered =
-        name.split('-').skip(1).any(|part| part.starts_with(|first: char| first.is_ascii_digit()));
+        last.split('-').skip(1).any(|part| part.starts_with(|first: char| first.is_ascii_digit()));
     name == ROBOTS
         || published.documents.contains_key(document)
         || published.retired.contains_key(document)
@@ -137,4 +139,22 @@ fn names_in(root: &Root, folder: &str) -> io::Result<Vec<String>> {
     }
     names.sort();
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o820_a_document_is_known_by_the_number_in_its_own_name_alone() {
+        let published = PublishedSource { written_for: "http://x/ V1_1".to_owned(), ..Default::default() };
+        for (name, is_known) in [
+            ("resourcesync/a/changelist-000002.xml", true),
+            ("resourcesync/a-2026/changelist-000002.xml.gz", true),
+            ("resourcesync/a-2026/changelist.xml", false),
+            ("resourcesync/a/changelist.xml", false),
+        ] {
+            assert_eq!(is_ours(name, &published), is_known, "{name}");
+        }
+    }
 }

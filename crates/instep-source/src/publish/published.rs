@@ -2,11 +2,14 @@
 
 use std::mem;
 
+use resourcesync::DateTime;
+
 use crate::{
     Error,
     catalogue::{Catalogue, NamedValue, Snapshot},
     records::{
-        ARCHIVE, ArchiveSummary, ArchivedDocuments, PLACING, PUBLISHED, PublishedSet, PublishedSource, SHARED,
+        ARCHIVE, ArchiveSummary, ArchivedDocuments, PLACING, PUBLISHED, PublishedChangeLists, PublishedSet,
+        PublishedSource, SHARED, Span,
     },
     render::Before,
 };
@@ -87,9 +90,21 @@ fn mark(published: Option<&[u8]>) -> String {
 /// Drops the inventories, packages and archives of each set from the record, so that the next publication makes new
 /// ones.
 pub(super) fn drop_snapshots(published: &mut PublishedSource) {
-    for set in published.sets.values_mut() {
-        (set.resource_dump, set.change_dump, set.resource_list) = (None, None, None);
-        set.archive = ArchiveSummary::default();
+    published.sets.values_mut().for_each(drop_snapshots_of);
+}
+
+fn drop_snapshots_of(set: &mut PublishedSet) {
+    (set.resource_dump, set.change_dump, set.resource_list) = (None, None, None);
+    set.archive = ArchiveSummary::default();
+}
+
+/// Begins the lists of a set at a time, with the changes after a sequence number. A reader of the former ones finds a gap,
+/// and compares everything.
+pub(super) fn begin_anew(set: &mut PublishedSet, now: DateTime, through: u64) {
+    drop_snapshots_of(set);
+    if let Some(lists) = &mut set.change_list {
+        let open = Span::open(lists.open.number + 1, now, through);
+        *lists = PublishedChangeLists { through, single: lists.single, closed: Vec::new(), open };
     }
 }
 

@@ -1,11 +1,19 @@
 //! The number of a set in the catalogue.
 
-use crate::{Error, SetOptions, catalogue::Catalogue, records::SETS};
+use resourcesync::DateTime;
+
+use super::published;
+use crate::{
+    Error, SetOptions,
+    catalogue::{Catalogue, CatalogueMove, NamedValue, Snapshot},
+    records::{ARCHIVE, PLACING, PUBLISHED, SETS},
+};
 
 /// Sorts the sets by their numbers: each keeps its number in any order of the configuration; a new set takes a free
-/// one. If sets were removed, those behind them may move up.
+/// one. If sets were removed, those behind them may move up, with their resources and changes.
 pub(super) fn number(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -> Result<(), Error> {
-    let kept = SETS.read(&catalogue.snapshot()?)?.unwrap_or_default();
+    let snapshot = catalogue.snapshot()?;
+    let kept = SETS.read(&snapshot)?.unwrap_or_default();
     let (mut known, mut new): (Vec<_>, Vec<_>) = sets.drain(..).partition(|set| kept.contains(&set.name));
     let number = |set: &SetOptions| kept.iter().position(|name| *name == set.name);
     known.sort_by_key(|set| number(set));
@@ -19,8 +27,138 @@ pub(super) fn number(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -> Resul
     }
     sets.extend(new.into_iter().rev());
     let names: Vec<_> = sets.iter().map(|set| set.name.clone()).collect();
-    if names != kept && !catalogue.is_beside() {
-        catalogue.set_meta(vec![SETS.write(&names)])?;
+    if names == kept || catalogue.is_beside() {
+        return Ok(());
+    }
+    let mut values = lists_begun_anew(&names, &kept, &snapshot, catalogue.now())?;
+    values.push(SETS.write(&names));
+    let moves = moves(&names, &kept);
+    if moves.len() == kept.len() && moves.iter().all(|(before, now)| before == now) {
+        catalogue.set_meta(values)?;
+    } else {
+        catalogue.move_all(CatalogueMove::Sets(moves), values)?;
     }
     Ok(())
+}
+
+/// Returns the numbers of sets before and now. A removed set has none now, so that it leaves neither resources nor changes to
+/// a set that moves up; a new set in its place may be the same one under another name, and takes over what it had.
+fn moves(names: &[String], kept: &[String]) -> Vec<(u8, u8)> {
+    let now = |(before, name): (usize, &String)| {
+        let is_new = |now: &&String| !kept.contains(*now);
+        let renamed = || names.get(before).filter(is_new).map(|_| before);
+        let now = names.iter().position(|now| now == name).or_else(renamed)?;
+        Some((u8::try_from(before).ok()?, u8::try_from(now).ok()?))
+    };
+    kept.iter().enumerate().filter_map(now).collect()
+}
+
+/// Returns the records with which the lists of sets begin anew that are published and that the catalogue has forgotten: a
+/// set was removed by mistake, and is back before a publication. Their changes until then are not known any more.
+fn lists_begun_anew(
+    names: &[String],
+    kept: &[String],
+    snapshot: &Snapshot,
+    now: DateTime,
+) -> Result<Vec<NamedValue>, Error> {
+    let mut values = Vec::new();
+    // A catalogue of an early version keeps no numbers: its sets are in the order of the configuration.
+    if kept.is_empty() {
+        return Ok(values);
+    }
+    let before = published::load(snapshot)?;
+    let mut published = before.published;
+    for name in names.iter().filter(|name| !kept.contains(*name)) {
+        if let Some(set) = published.sets.get_mut(name) {
+            published::begin_anew(set, now, snapshot.head().sequence);
+            values.push(ARCHIVE.forget_part(name));
+        }
+    }
+    if values.is_empty() {
+        return Ok(values);
+    }
+    if before.repair {
+        // With another mark than that of the next publication each document is written again.
+        let base = published.written_for.split(' ').next().unwrap_or_default();
+        published.written_for = format!("{base} interrupted");
+    }
+    values.extend([PUBLISHED.write(&published), PLACING.forget()]);
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::{NoMonitor, PublishOptions, Publisher, publish};
+
+    #[test]
+    fn o821_sets_move_up_and_one_with_another_name_stays() {
+        let named = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        let table: [(&[&str], &[&str], &[(u8, u8)]); 5] = [
+            (&["a", "b", "c"], &["b", "c"], &[(1, 0), (2, 1)]),
+            (&["a", "b"], &["a"], &[(0, 0)]),
+            (&["a", "b"], &["z", "b"], &[(0, 0), (1, 1)]),
+            (&[""], &["a", "b"], &[(0, 0)]),
+            (&["a", "b"], &["b", "z"], &[(1, 0)]),
+        ];
+        for (kept, names, expected) in table {
+            assert_eq!(moves(&named(names), &named(kept)), expected, "{kept:?} {names:?}");
+        }
+    }
+
+    #[test]
+    fn o821_a_removed_set_leaves_nothing_to_the_set_that_gets_its_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        let set = |kind: &str| {
+            let mut set = SetOptions::folder(folder.path());
+            set.name = kind.to_owned();
+            set.include = vec![format!("*.{kind}")];
+            set
+        };
+        options.sets = ["txt", "pdf"].map(set).into();
+        for text in ["one", "two"] {
+            for name in ["a.txt", "b.pdf"] {
+                fs::write(folder.path().join(name), text).unwrap();
+            }
+            publish(&options, &NoMonitor).unwrap();
+        }
+        let path = |name: &str| folder.path().join("resourcesync").join(name);
+        let list = |name: &str| fs::read_to_string(path(name)).unwrap();
+        let before = list("pdf/changelist-000001.xml");
+        options.sets.remove(0);
+        // So that it is written once more.
+        fs::remove_file(path("pdf/changelist-000001.xml")).unwrap();
+        let report = publish(&options, &NoMonitor).unwrap();
+        assert_eq!((report.created, report.updated, report.deleted, report.resources), (0, 0, 0, 1));
+        assert_eq!(list("pdf/changelist-000001.xml"), before);
+        assert!(before.contains("\"updated\"") && !before.contains("a.txt"), "{before}");
+        // A set that is new, or is back, begins with all that it has.
+        options.sets.push(set("txt"));
+        publish(&options, &NoMonitor).unwrap();
+        assert!(list("txt/resourcelist.xml").contains("a.txt"));
+        assert_eq!(list("pdf/changelist-000001.xml"), before);
+    }
+
+    #[test]
+    fn o821_a_set_that_is_back_before_a_publication_begins_its_lists_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.txt"), "a").unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        let set = |name: &str| SetOptions { name: name.to_owned(), ..SetOptions::folder(folder.path()) };
+        options.sets = ["x", "y"].map(set).into();
+        publish(&options, &NoMonitor).unwrap();
+        let one = PublishOptions { sets: vec![set("y")], ..options.clone() };
+        drop(Publisher::open(one).unwrap());
+        publish(&options, &NoMonitor).unwrap();
+        let index = |set: &str| {
+            fs::read_to_string(folder.path().join(format!("resourcesync/{set}/changelist.xml"))).unwrap()
+        };
+        assert!(
+            index("x").contains("changelist-000002.xml") && !index("x").contains("changelist-000001.xml")
+        );
+        assert!(index("y").contains("changelist-000001.xml"));
+    }
 }

@@ -29,6 +29,8 @@ pub(crate) fn media_type(name: &[u8]) -> &'static str {
 /// bytes: then other bytes get another name.
 pub(crate) fn is_immutable(name: &[u8]) -> bool {
     const MOMENT: usize = "20261121T140000".len();
+    // A folder may have the name of a set, with any numbers.
+    let name = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);
     let extension = name.rsplit(|byte| *byte == b'.').next();
     let is_patch = matches!(extension, Some(b"json-patch" | b"xml-patch" | b"vcdiff"));
     is_patch
@@ -45,14 +47,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_type_and_lifetime() {
-        let table: [(&[u8], &str, bool); 7] = [
+    fn o819_names_tell_type_and_lifetime_in_any_folder() {
+        let table: [(&[u8], &str, bool); 8] = [
             (b".well-known/resourcesync", "application/xml", false),
             (b"resourcesync/resourcelist.xml", "application/xml", false),
             (b"resourcesync/resourcelist-20261121T140000.000001Z-0001.xml", "application/xml", true),
             (b"resourcesync/changelist-000001.xml", "application/xml", false),
             (b"resourcesync/dump-20261121T140000Z-0001.zip", "application/zip", true),
             (b"resourcesync/patches/000001/000000101-aa.vcdiff", "application/vcdiff", true),
+            (b"resourcesync/20261121T140000/changelist.xml", "application/xml", false),
             (b"robots.txt", "text/plain; charset=utf-8", false),
         ];
         for (name, expected, immutable) in table {

@@ -149,7 +149,11 @@ pub(super) fn held_with(snapshot: &Snapshot, number: u8) -> KnownRows<'_> {
     (Box::new(rows) as Box<dyn Iterator<Item = _>>).peekable()
 }
 
-fn file_stamp(file: &Path) -> Result<FileStamp, String> {
+/// Returns the stamp of a file that a manifest names.
+///
+/// # Errors
+/// A sentence that describes the fault.
+pub(super) fn file_stamp(file: &Path) -> Result<FileStamp, String> {
     let stat = rustix::fs::stat(file).map_err(|error| format!("cannot be read: {error}"))?;
     if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_file() {
         Ok(stamp(&stat))

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use instep_store::error_chain;
 use resourcesync::Uri;
 
 use super::{
-    algorithms::hashing, candidate::Candidate, hasher::FileHasher, observe::scan_paths, options::ScanOptions,
-    tick::await_tick,
+    algorithms::hashing, candidate::Candidate, hasher::FileHasher, listed::file_stamp, observe::scan_paths,
+    options::ScanOptions, tick::await_tick,
 };
 use crate::{
     Error, PublishMonitor, PublishProblem,
@@ -39,6 +40,25 @@ pub enum ReportedChange {
         /// The complete key of the object.
         key: String,
     },
+}
+
+/// A path below a folder of the Source that an application reports.
+struct PathReport<'a> {
+    root: &'a Root,
+    path: Vec<u8>,
+    /// `true` if the report may mean a deletion. It names the resource then, so that the deletion is not guarded.
+    may_be_deletion: bool,
+}
+
+/// The resources of a report.
+#[derive(Default)]
+struct ReportedResources<'a> {
+    /// Those below folders of the Source.
+    paths: Vec<PathReport<'a>>,
+    /// Those of which a manifest names the file.
+    listed: Vec<Resource>,
+    /// All others: the report itself describes them.
+    observed: Vec<Observation>,
 }
 
 impl ReportedChange {
@@ -92,59 +112,108 @@ pub(crate) fn record_reported(
     options: &ScanOptions,
     monitor: &dyn PublishMonitor,
 ) -> Result<Recorded, Error> {
-    let mut files = Vec::new();
-    let mut named = Vec::with_capacity(changes.len());
+    let mut reported = ReportedResources::default();
     for change in changes {
         let (uri, state) = match change {
             ReportedChange::Object { bucket, key } => {
-                files.extend(holdings.of_object(&bucket, &key));
+                let of_object = holdings.of_object(&bucket, &key).into_iter();
+                let report = |(root, path)| PathReport { root, path, may_be_deletion: true };
+                reported.paths.extend(of_object.map(report));
                 continue;
             }
             ReportedChange::Add { uri, state } => (uri, Some(state)),
             ReportedChange::Remove { uri } => (uri, None),
         };
         match holdings.root_of_uri(uri.as_str()) {
-            Some((root, path)) => files.push((root, path)),
-            None => named.push(named_one(holdings, catalogue, (uri, state), options.sets)?),
+            Some((root, path)) => {
+                reported.paths.push(PathReport { root, path, may_be_deletion: state.is_none() });
+            }
+            None => reported.take_named(holdings, catalogue, (uri, state), options.sets)?,
         }
     }
-    if files.is_empty() {
-        return Ok(catalogue.record(named)?);
+    if reported.paths.is_empty() && reported.listed.is_empty() {
+        return Ok(catalogue.record(reported.observed)?);
     }
-    record_files(holdings, catalogue, (files, named), options, monitor)
+    record_files(holdings, catalogue, reported, options, monitor)
 }
 
-/// Returns the observation of a resource that is no file; without a state it is gone. A resource that a manifest names
-/// keeps its key and its sets.
-fn named_one(
-    holdings: &Holdings,
-    catalogue: &Catalogue,
-    (uri, state): (Uri, Option<ResourceState>),
-    sets: u64,
-) -> Result<Observation, CatalogueError> {
-    let (mut key, mut sets) = (holdings.key_of(uri.as_str()), sets);
-    for listed in holdings.manifests().iter().map(|manifest| manifest.key(uri.as_str())) {
-        if let Some(held) = catalogue.resource(&listed)? {
-            (key, sets) = (listed, held.sets);
-            break;
+impl ReportedResources<'_> {
+    /// Takes a resource that is below no folder; without a state it is gone. A resource that a manifest names keeps its
+    /// key, its sets and its file.
+    fn take_named(
+        &mut self,
+        holdings: &Holdings,
+        catalogue: &Catalogue,
+        (uri, state): (Uri, Option<ResourceState>),
+        sets: u64,
+    ) -> Result<(), CatalogueError> {
+        let mut listed = None;
+        for manifest in holdings.manifests() {
+            listed = catalogue.resource(&manifest.key(uri.as_str()))?;
+            if listed.is_some() {
+                break;
+            }
+        }
+        let mut resource = listed.unwrap_or_else(|| {
+            let named = Resource::new(holdings.key_of(uri.as_str()), uri);
+            Resource { sets, ..named }
+        });
+        match state {
+            None => self.observed.push(Observation::Gone { key: resource.key }),
+            Some(state) if resource.file.is_some() => {
+                resource.state = described(state, resource.state);
+                self.listed.push(resource);
+            }
+            Some(state) => {
+                let named = Resource::new(resource.key, resource.uri);
+                let sets = resource.sets;
+                self.observed.push(Observation::Changed(Resource { state, sets, ..named }));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the description of a file that a manifest names: the reported one, completed by that of the manifest. The file
+/// itself describes its bytes.
+fn described(reported: ResourceState, listed: ResourceState) -> ResourceState {
+    let mut state = reported;
+    state.media_type = state.media_type.or(listed.media_type);
+    state.encoding = state.encoding.or(listed.encoding);
+    state.changefreq = state.changefreq.or(listed.changefreq);
+    if state.links.is_empty() {
+        state.links = listed.links;
+    }
+    state
+}
+
+/// Returns the observation of a file that a manifest names; `None` if it cannot be read now.
+fn observe_listed(
+    resource: Resource,
+    hasher: &mut FileHasher<'_>,
+    monitor: &dyn PublishMonitor,
+) -> Option<Observation> {
+    let file = resource.file.clone()?;
+    match file_stamp(&file) {
+        Ok(stamp) => hasher.observe(Candidate::Listed { resource: Box::new(resource), file, stamp }),
+        Err(what) => {
+            let what = format!("{what}; its published entry stays");
+            monitor.problem(&PublishProblem::skipped(file.display().to_string(), what));
+            None
         }
     }
-    let Some(state) = state else { return Ok(Observation::Gone { key }) };
-    let mut resource = Resource::new(key, uri);
-    (resource.state, resource.sets) = (state, sets);
-    Ok(Observation::Changed(resource))
 }
 
 /// Makes each supplier inspect its own paths again.
 fn look_at_supplies(
     holdings: &Holdings,
-    files: &[(&Root, Vec<u8>)],
+    files: &[PathReport<'_>],
     monitor: &dyn PublishMonitor,
 ) -> Result<(), Error> {
     for root in holdings.roots() {
         let Some(supply) = &root.supply else { continue };
-        let own = files.iter().filter(|(of, _)| of.number == root.number);
-        let paths: Vec<Vec<u8>> = own.map(|(_, path)| path.clone()).collect();
+        let own = files.iter().filter(|file| file.root.number == root.number);
+        let paths: Vec<Vec<u8>> = own.map(|file| file.path.clone()).collect();
         if !paths.is_empty() {
             supply.0.look(&paths, monitor).map_err(Error::supplied(root.folder()))?;
         }
@@ -154,27 +223,29 @@ fn look_at_supplies(
 
 /// Inspects files and records them. Callers do so one after the other, so that the results are recorded in this order;
 /// they wait for the disk at the same time.
-fn record_files<'a>(
-    holdings: &'a Holdings,
-    catalogue: &'a Catalogue,
-    (files, mut observed): (Vec<(&'a Root, Vec<u8>)>, Vec<Observation>),
+fn record_files(
+    holdings: &Holdings,
+    catalogue: &Catalogue,
+    reported: ReportedResources<'_>,
     options: &ScanOptions,
     monitor: &dyn PublishMonitor,
 ) -> Result<Recorded, Error> {
+    let ReportedResources { paths: files, listed, mut observed } = reported;
     look_at_supplies(holdings, &files, monitor)?;
-    let stands = |(root, path): &(&Root, Vec<u8>)| look(root, path, options.private_too);
-    let written = files.iter().filter_map(|file| match stands(file) {
+    let written = files.iter().filter_map(|file| match look(file.root, &file.path, options.private_too) {
         PathContent::File(stamp, _) => Some(stamp),
         _ => None,
     });
     await_tick(written);
     let hashing = hashing(catalogue, options)?;
     let mut hasher = FileHasher::new(catalogue, &hashing, monitor);
-    let mut folders: Vec<PathBuf> = Vec::new();
+    let (mut guarded, mut unguarded): (Vec<PathBuf>, Vec<PathBuf>) = (Vec::new(), Vec::new());
     let alone = holdings.look_alone();
-    for (root, path) in files {
+    observed.extend(listed.into_iter().filter_map(|resource| observe_listed(resource, &mut hasher, monitor)));
+    for PathReport { root, path, may_be_deletion } in files {
+        let scanned = if may_be_deletion { &mut unguarded } else { &mut guarded };
         if root.supply.is_some() || knows_below(catalogue, root, &path)? {
-            folders.push(root.path(&path));
+            scanned.push(root.path(&path));
             continue;
         }
         match look(root, &path, options.private_too) {
@@ -183,8 +254,11 @@ fn record_files<'a>(
                 observed.extend(hasher.observe(file));
             }
             // Also if it is unknown: it may be about to be recorded in the catalogue.
-            PathContent::Nothing => observed.push(Observation::Gone { key: root.key(&path) }),
-            PathContent::Folder => folders.push(root.path(&path)),
+            PathContent::Nothing if may_be_deletion => {
+                observed.push(Observation::Gone { key: root.key(&path) });
+            }
+            // A changed file that is not there may be one of a disk that is not mounted.
+            PathContent::Nothing | PathContent::Folder => scanned.push(root.path(&path)),
             PathContent::Unknown => {}
             PathContent::Unreadable(error) => {
                 let what = format!("cannot be read: {error}; its published entry stays");
@@ -195,10 +269,19 @@ fn record_files<'a>(
     let recording = catalogue.begin_to_record(observed)?;
     drop(alone);
     let mut recorded = recording.wait()?;
-    if !folders.is_empty() {
-        // The application names the deletion explicitly: it is not guarded.
+    if !unguarded.is_empty() {
         let options = ScanOptions { guard: None, ..options.clone() };
-        recorded.add(&scan_paths(holdings, catalogue, &folders, &options, monitor)?.recorded);
+        recorded.add(&scan_paths(holdings, catalogue, &unguarded, &options, monitor)?.recorded);
+    }
+    if !guarded.is_empty() {
+        match scan_paths(holdings, catalogue, &guarded, options, monitor) {
+            Ok(scanned) => recorded.add(&scanned.recorded),
+            // All else is recorded. The report does not fail: each attempt would be refused again.
+            Err(refused @ (Error::DeletionsRefused { .. } | Error::SetMoved { .. })) => {
+                monitor.problem(&PublishProblem::warning("reported changes", error_chain(&refused)));
+            }
+            Err(error) => return Err(error),
+        }
     }
     if let Some(spool) = hashing.spool.as_ref().filter(|_| hasher.done.kept > 0) {
         spool.trim().map_err(Error::write(spool.folder()))?;

@@ -3,7 +3,10 @@
 use instep_destination::{Strategy, Via};
 use instep_testkit::{FakeSource, Fault, Layout, wait_until};
 
-use crate::support::{Copy, many, three, without, zipped};
+use crate::{
+    sets::document,
+    support::{Copy, SPACES, many, three, without, zipped},
+};
 
 fn with_dump(list: bool) -> Copy {
     Copy::laid_out(|layout| {
@@ -207,4 +210,52 @@ fn o348_a_package_with_other_bytes_than_its_manifest_promises_is_named() {
     assert!(told.contains("the package lacks 1 of its resources, which are requested"), "{told}");
     assert!(told.contains("It has the digest"), "{told}");
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+/// Returns a copy of a Source that offers these documents, with a package of a former state of its resource.
+fn with_former_package(offers: [(&str, &str); 2]) -> Copy {
+    let copy = Copy::of(FakeSource::start().with_resources([("a.txt", "the second")]));
+    let source = &copy.source;
+    let description = [("one.xml", "<rs:md capability='capabilitylist'/>")];
+    source.serve(".well-known/resourcesync", document(source, "description", "", &description));
+    source.serve("one.xml", document(source, "capabilitylist", "", &offers));
+    let manifest = document(source, "resourcedump-manifest", "", &[("a.txt", "<rs:md path='/a.txt'/>")]);
+    source.serve("part.zip", zipped([("manifest.xml", manifest), ("a.txt", "first".to_owned())]));
+    copy
+}
+
+#[test]
+fn o797_changes_since_the_oldest_part_of_a_dump_are_applied() {
+    let copy = with_former_package([
+        ("dump.xml", "<rs:md capability='resourcedump'/>"),
+        ("changes.xml", "<rs:md capability='changelist'/>"),
+    ]);
+    let source = &copy.source;
+    let root = "<rs:md capability='resourcedump' at='2026-01-02T00:00:20Z'/>";
+    let part = format!("<sitemap><loc>{}</loc></sitemap>", source.url("part.xml"));
+    source.serve("dump.xml", format!("<sitemapindex {SPACES}>{root}{part}</sitemapindex>"));
+    let at = "at='2026-01-02T00:00:00Z'";
+    source.serve("part.xml", document(source, "resourcedump", at, &[("part.zip", "")]));
+    let change = [("a.txt", "<rs:md change='updated' datetime='2026-01-02T00:00:10Z'/>")];
+    source.serve("changes.xml", document(source, "changelist", "from='2026-01-02T00:00:00Z'", &change));
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.read("a.txt").as_deref(), Some("the second"));
+}
+
+#[test]
+fn o798_what_a_list_names_is_not_taken_from_a_package_of_before_it_in_a_newer_dump() {
+    let copy = with_former_package([
+        ("list.xml", "<rs:md capability='resourcelist'/>"),
+        ("dump.xml", "<rs:md capability='resourcedump'/>"),
+    ]);
+    let source = &copy.source;
+    let at = "at='2026-01-02T00:00:10Z'";
+    source.serve("list.xml", document(source, "resourcelist", at, &[("a.txt", "")]));
+    let package = [("part.zip", "<rs:md at='2026-01-02T00:00:00Z'/>")];
+    let at = "at='2026-01-02T00:00:20Z'";
+    source.serve("dump.xml", document(source, "resourcedump", at, &package));
+    let run = copy.sync_with(|options| options.via = Via::Dump);
+    assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    assert_eq!(copy.read("a.txt").as_deref(), Some("the second"));
 }

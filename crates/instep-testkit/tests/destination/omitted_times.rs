@@ -207,6 +207,25 @@ fn o28_a_gap_without_news_is_remembered() {
 }
 
 #[test]
+fn o776_a_gap_is_remembered_although_a_later_list_is_lost() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("new.txt", "of which nothing is listed");
+    copy.source.gap();
+    copy.source.put("a.txt", "in the second list");
+    copy.source.rotate();
+    copy.source.put("b.txt", "in the third list");
+    copy.source.fail_always("changelist-000003.xml", Fault::Status(500));
+    assert_eq!(copy.sync().exit_code(), 3);
+    copy.source.heal();
+    let run = copy.sync();
+    assert!(run.report().coverage.is_some_and(|coverage| !coverage.is_complete()), "{:?}", run.heard);
+    copy.source.snapshot();
+    assert_eq!(copy.sync().exit_code(), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
 fn o15_a_change_without_a_time_is_not_taken_back_by_an_inventory_from_before_it() {
     let copy = with_one_change_list();
     copy.source.rewrite("changelist.xml", |text| without(&text, "datetime"));

@@ -1,6 +1,8 @@
 //! Sets of a Source that are renamed or merged.
 
+use instep_destination::status;
 use instep_testkit::{FakeSource, Fault, Layout};
+use resourcesync::DateTime;
 
 use crate::{
     sets::{document, list_shared, publish},
@@ -97,6 +99,52 @@ fn o659_a_source_may_rename_its_sets_more_often_than_a_copy_has_numbers_for_them
     copy.source.put("a.txt", "changed");
     copy.source.snapshot();
     assert!(is_complete(&copy.sync()));
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o792_a_dry_run_and_an_audit_count_on_the_numbers_that_a_run_gives_away() {
+    let copy = Copy::of_three();
+    name_numbered(&copy.source, 0..63);
+    assert!(is_complete(&copy.sync()));
+    name_numbered(&copy.source, 1..64);
+    assert_eq!(copy.sync().exit_code(), 3, "the former set still has its number");
+    let planned = copy.sync_with(|options| options.dry_run = true);
+    assert_eq!(planned.exit_code(), 0, "{:?}", planned.heard);
+    let (audited, heard) = copy.audit();
+    assert_eq!(audited.map(|report| report.exit_code()).unwrap(), 0, "{heard:?}");
+    assert!(is_complete(&copy.sync()));
+}
+
+#[test]
+fn o793_a_copy_does_not_lag_behind_a_set_that_ended_with_its_last_resource() {
+    let mut layout = Layout::new();
+    layout.change_list = false;
+    let source = FakeSource::start_with(layout).with_resources([("a.txt", "of a"), ("b.txt", "of b")]);
+    let copy = Copy::of(source);
+    let sync = || copy.sync_with(|options| (options.delete, options.allow_empty) = (true, true));
+    publish(&copy.source, 1, [&["a.txt"], &["b.txt"]]);
+    assert!(is_complete(&sync()));
+    publish(&copy.source, 2, [&[], &["b.txt"]]);
+    assert!(is_complete(&sync()));
+    publish(&copy.source, 3, [&[], &["b.txt"]]);
+    name(&copy.source, &["two.xml"]);
+    assert!(is_complete(&sync()));
+    let reached = status(&copy.dir()).unwrap().checkpoint;
+    assert_eq!(reached, DateTime::parse("2026-01-02T00:00:03Z").ok());
+}
+
+#[test]
+fn o794_what_a_list_of_two_sets_lacks_is_deleted() {
+    let copy = Copy::of_three();
+    let sync = || copy.sync_with(|options| options.delete = true);
+    name_numbered(&copy.source, 0..2);
+    assert!(is_complete(&sync()));
+    copy.source.delete("b.txt");
+    copy.source.snapshot();
+    let run = sync();
+    assert!(is_complete(&run), "{:?}", run.heard);
+    assert_eq!(run.report().deleted, 1);
     assert_eq!(copy.differences(), [""; 0]);
 }
 

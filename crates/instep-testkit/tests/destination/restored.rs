@@ -3,7 +3,10 @@
 use instep_destination::{Coverage, Guard};
 use instep_testkit::{FakeSource, Fault};
 
-use crate::support::{Copy, Run};
+use crate::{
+    sets::document,
+    support::{Copy, Run, refused},
+};
 
 /// Takes the changes of a resource out of the Change List.
 fn lose(source: &FakeSource, path: &'static str) {
@@ -81,4 +84,26 @@ fn o411_a_list_without_later_changes_may_be_a_replayed_one() {
     let error = run.result.unwrap_err();
     let is_refused = matches!(error, instep_destination::Error::Refused { guard: Guard::TimeWentBack, .. });
     assert!(is_refused, "{error}");
+}
+
+#[test]
+fn o799_a_source_that_names_its_list_of_before_again_is_refused() {
+    let copy = Copy::of_three();
+    let publish = |list: &str, second: u32, paths: &[&str]| {
+        let offers = [(list, "<rs:md capability='resourcelist'/>")];
+        copy.source.serve("capabilitylist.xml", document(&copy.source, "capabilitylist", "", &offers));
+        let at = format!("at='2026-01-02T00:00:{second:02}Z'");
+        let entries: Vec<_> = paths.iter().map(|path| (*path, "")).collect();
+        copy.source.serve(list, document(&copy.source, "resourcelist", &at, &entries));
+    };
+    let sync = || copy.sync_with(|options| options.delete = true);
+    publish("list-1.xml", 1, &["a.txt", "b.txt"]);
+    assert_eq!(sync().exit_code(), 0);
+    publish("list-2.xml", 2, &["a.txt"]);
+    assert_eq!((sync().exit_code(), copy.read("b.txt")), (0, None));
+    publish("list-1.xml", 1, &["a.txt", "b.txt"]);
+    let run = sync();
+    assert_eq!((run.exit_code(), refused(&run)), (6, Some(Guard::TimeWentBack)), "{:?}", run.heard);
+    publish("list-3.xml", 3, &["a.txt", "b.txt"]);
+    assert_eq!((sync().exit_code(), copy.read("b.txt").as_deref()), (0, Some("two")));
 }

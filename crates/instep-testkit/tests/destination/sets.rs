@@ -210,3 +210,141 @@ fn b15_a_list_that_moves_with_each_edition_is_one_set() {
     in_step(&copy, &run);
     assert_eq!(run.report().deleted, 1);
 }
+
+#[test]
+fn o790_a_resource_that_is_not_selected_and_moves_to_another_set_is_not_deleted() {
+    let own_1: &[&str] = &["own-1.txt"];
+    let own_2: &[&str] = &["own-2.txt"];
+    let with_1: &[&str] = &["own-1.txt", "moved.txt"];
+    let with_2: &[&str] = &["own-2.txt", "moved.txt"];
+    for [before, after] in [[[with_1, own_2], [own_1, with_2]], [[own_1, with_2], [with_1, own_2]]] {
+        let mut layout = Layout::new();
+        layout.change_list = false;
+        let source = FakeSource::start_with(layout).with_resources([
+            ("own-1.txt", "of one"),
+            ("own-2.txt", "of two"),
+            ("moved.txt", "of either"),
+        ]);
+        let copy = Copy::of(source);
+        publish(&copy.source, 0, before);
+        in_step(&copy, &copy.sync());
+        let narrow = |options: &mut SyncOptions| {
+            options.delete = true;
+            options.selection.exclude = vec!["moved.txt".to_owned()];
+        };
+        publish(&copy.source, 1, after);
+        let planned = copy.sync_with(|options| {
+            narrow(options);
+            options.dry_run = true;
+        });
+        assert_eq!((planned.exit_code(), planned.report().deleted), (0, 0), "{:?}", planned.heard);
+        let (audited, heard) = copy.audit();
+        assert_eq!(audited.map(|report| report.surplus).unwrap(), 0, "{heard:?}");
+        let run = copy.sync_with(narrow);
+        assert_eq!(run.report().deleted, 0, "{:?}", run.heard);
+        in_step(&copy, &run);
+
+        publish(&copy.source, 2, [own_1, own_2]);
+        let run = copy.sync_with(narrow);
+        assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
+        assert_eq!(copy.read("moved.txt"), None, "the Source deleted it");
+    }
+}
+
+#[test]
+fn o790_a_resource_that_moves_to_another_set_is_not_fetched_again() {
+    let mut layout = Layout::new();
+    layout.change_list = false;
+    let source = FakeSource::start_with(layout).with_resources([
+        ("own-1.txt", "of one"),
+        ("own-2.txt", "of two"),
+        ("moved.txt", "of either"),
+    ]);
+    let copy = Copy::of(source);
+    publish(&copy.source, 0, [&["own-1.txt", "moved.txt"], &["own-2.txt"]]);
+    in_step(&copy, &copy.sync());
+    publish(&copy.source, 1, [&["own-1.txt"], &["own-2.txt", "moved.txt"]]);
+    let run = copy.sync_with(|options| options.delete = true);
+    in_step(&copy, &run);
+    assert_eq!((run.report().created, run.report().deleted), (0, 0), "{:?}", run.heard);
+    assert_eq!(copy.source.requests_for("moved.txt"), 1);
+}
+
+/// Serves the Capability List and the Change List of a set, with the changes of one resource at these seconds.
+fn list_changes(source: &FakeSource, name: &str, changes: &[(&str, u32)]) {
+    let (list, change_list) = (format!("{name}-list.xml"), format!("{name}-changes.xml"));
+    let entries = [
+        (list.as_str(), "<rs:md capability='resourcelist'/>"),
+        (change_list.as_str(), "<rs:md capability='changelist'/>"),
+    ];
+    source.serve(&format!("{name}.xml"), document(source, "capabilitylist", "", &entries));
+    let metadata = |(change, second): &(&str, u32)| {
+        format!("<rs:md change='{change}' datetime='2026-01-02T00:00:{second:02}Z'/>")
+    };
+    let metadata: Vec<_> = changes.iter().map(metadata).collect();
+    let entries: Vec<_> = metadata.iter().map(|metadata| ("moved.txt", metadata.as_str())).collect();
+    source.serve(&change_list, document(source, "changelist", "from='2026-01-02T00:00:00Z'", &entries));
+}
+
+#[test]
+fn o791_a_resource_that_a_set_only_deletes_does_not_belong_to_it() {
+    let source = FakeSource::start().with_resources([("own-1.txt", "of one"), ("own-2.txt", "of two")]);
+    let copy = Copy::of(source);
+    let sync = || copy.sync_with(|options| options.delete = true);
+    publish(&copy.source, 0, [&["own-1.txt"], &["own-2.txt"]]);
+    list_changes(&copy.source, "one", &[]);
+    list_changes(&copy.source, "two", &[]);
+    assert_eq!(sync().exit_code(), 0);
+    copy.source.put("moved.txt", "it moved");
+    list_changes(&copy.source, "one", &[("created", 30)]);
+    list_changes(&copy.source, "two", &[("created", 10), ("deleted", 20)]);
+    in_step(&copy, &sync());
+    copy.source.delete("moved.txt");
+    list_changes(&copy.source, "one", &[("created", 30), ("deleted", 40)]);
+    let run = sync();
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
+    assert_eq!(copy.read("moved.txt"), None);
+}
+
+#[test]
+fn o794_a_change_that_two_sets_list_in_one_document_is_a_change_of_both() {
+    let source = FakeSource::start().with_resources([("own-1.txt", "of one"), ("moved.txt", "of both")]);
+    let copy = Copy::of(source);
+    let sync = || copy.sync_with(|options| options.delete = true);
+    publish(&copy.source, 0, [&["own-1.txt", "moved.txt"], &[]]);
+    list_changes(&copy.source, "one", &[]);
+    let entries = [
+        ("one-list.xml", "<rs:md capability='resourcelist'/>"),
+        ("one-changes.xml", "<rs:md capability='changelist'/>"),
+    ];
+    copy.source.serve("two.xml", document(&copy.source, "capabilitylist", "", &entries));
+    in_step(&copy, &sync());
+    copy.source.delete("moved.txt");
+    list_changes(&copy.source, "one", &[("deleted", 10)]);
+    let run = sync();
+    in_step(&copy, &run);
+    assert_eq!(run.report().deleted, 1);
+}
+
+#[test]
+fn o796_a_set_gives_up_a_resource_that_another_one_has_changed_since() {
+    let source = FakeSource::start().with_resources([
+        ("own-1.txt", "of one"),
+        ("own-2.txt", "of two"),
+        ("moved.txt", "it moved"),
+    ]);
+    let copy = Copy::of(source);
+    let sync = || copy.sync_with(|options| options.delete = true);
+    publish(&copy.source, 0, [&["own-1.txt"], &["own-2.txt", "moved.txt"]]);
+    list_changes(&copy.source, "one", &[]);
+    list_changes(&copy.source, "two", &[]);
+    in_step(&copy, &sync());
+    list_changes(&copy.source, "one", &[("created", 30)]);
+    list_changes(&copy.source, "two", &[("deleted", 20)]);
+    in_step(&copy, &sync());
+    copy.source.delete("moved.txt");
+    list_changes(&copy.source, "one", &[("created", 30), ("deleted", 40)]);
+    let run = sync();
+    in_step(&copy, &run);
+    assert_eq!(run.report().deleted, 1);
+}

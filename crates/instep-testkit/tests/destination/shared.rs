@@ -35,6 +35,29 @@ fn a_shared_resource_stays_until_no_set_holds_it() {
 }
 
 #[test]
+fn o795_an_audit_and_a_dry_run_find_what_all_sets_have_given_up() {
+    let mut layout = Layout::new();
+    layout.change_list = false;
+    let source = FakeSource::start_with(layout).with_resources([
+        ("own-1.txt", "of one"),
+        ("own-2.txt", "of two"),
+        ("shared.txt", "of both"),
+    ]);
+    let copy = Copy::of(source);
+    publish(&copy.source, 0, [&["own-1.txt", "shared.txt"], &["own-2.txt", "shared.txt"]]);
+    in_step(&copy, &copy.sync());
+    copy.source.delete("shared.txt");
+    publish(&copy.source, 1, [&["own-1.txt"], &["own-2.txt"]]);
+    let (audited, heard) = copy.audit();
+    assert_eq!(audited.map(|report| (report.surplus, report.exit_code())).unwrap(), (1, 20), "{heard:?}");
+    for dry_run in [true, false] {
+        let run = copy.sync_with(|options| (options.delete, options.dry_run) = (true, dry_run));
+        assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
+    }
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
 fn o37_an_inventory_that_was_applied_takes_back_nothing_that_came_by_another_set_since() {
     for [at, later] in [["at='2026-01-02T00:00:00Z'", "at='2026-01-06T00:00:00Z'"], ["", ""]] {
         for (newer, repair) in [("one", false), ("two", false), ("one", true), ("two", true)] {

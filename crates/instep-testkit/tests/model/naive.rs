@@ -135,8 +135,11 @@ impl Knowledge {
                 && (readable > 0 || offer.inventories.len() > 1 && !offer.certain)
         };
         // Changes of resources that were left out are forgotten, and wait until all of their lists can be read again.
-        let may_wait =
-            offer.inventories.iter().any(some_parts) || was_narrow && !offer.changes.iter().all(is_whole);
+        // If nothing can be read, all stays, and so does what was kept although it is gone.
+        let mut parts = offer.inventories.iter().flat_map(|inventory| &inventory.parts).chain(&offer.changes);
+        let may_wait = offer.inventories.iter().any(some_parts)
+            || was_narrow && !offer.changes.iter().all(is_whole)
+            || !parts.any(is_whole);
         // If the documents do not tell what came first, each of their claims may be right.
         let is_doubtful = !offer.certain && !broken.is_empty();
 

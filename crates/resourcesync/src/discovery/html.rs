@@ -22,13 +22,14 @@ struct ScannedPage {
 }
 
 /// Returns the Capability Lists that a web page links to (DISC-2). Targets are resolved against its `<base>`, else its
-/// URI.
+/// URI; like browsers, this takes blanks and letters that no URI has.
 pub fn from_html(html: &[u8], page_uri: &Uri) -> Vec<HtmlLink> {
     let page = scan(html);
-    let base = page.base.and_then(|base| page_uri.resolve(base.trim()).ok());
+    let base = page.base.and_then(|base| page_uri.resolve_as_written(base.as_bytes()).ok());
     let base = base.as_ref().unwrap_or(page_uri);
-    let resolve =
-        |(href, in_head): (String, bool)| Some(HtmlLink { target: base.resolve(href.trim()).ok()?, in_head });
+    let resolve = |(href, in_head): (String, bool)| {
+        Some(HtmlLink { target: base.resolve_as_written(href.as_bytes()).ok()?, in_head })
+    };
     page.links.into_iter().filter_map(resolve).collect()
 }
 
@@ -89,6 +90,19 @@ mod tests {
             let found = from_html(html.as_bytes(), &page);
             assert_eq!(found.len(), 1, "{html}");
             assert_eq!((found[0].target.as_str(), found[0].in_head), (target, in_head), "{html}");
+        }
+    }
+
+    #[test]
+    fn o835_a_target_with_a_blank_or_a_letter_that_no_uri_has_is_taken() {
+        let page = "http://example.com/".parse().unwrap();
+        for (html, target) in [
+            ("<link rel=resourcesync href='my data/caps.xml'>", "http://example.com/my%20data/caps.xml"),
+            ("<link rel=resourcesync href='\u{e4}.xml'>", "http://example.com/%C3%A4.xml"),
+            ("<base href='/a b/'><link rel=resourcesync href=c>", "http://example.com/a%20b/c"),
+        ] {
+            let found = from_html(html.as_bytes(), &page);
+            assert_eq!(found.first().map(|link| link.target.as_str()), Some(target), "{html}");
         }
     }
 

@@ -7,14 +7,15 @@ use std::collections::BTreeSet;
 use crate::value::Uri;
 
 /// Returns the Sitemaps that a robots.txt names, all of them; Resource Lists may be among them (DISC-5). The directive
-/// may be anywhere in the file, in any case; relative URIs are resolved against that of the file.
+/// may be anywhere in the file, in any case; relative URIs are resolved against that of the file, and characters that no
+/// URI has are percent-encoded.
 pub fn from_robots(text: &str, file: &Uri) -> Vec<Uri> {
     let lines = text.trim_start_matches('\u{feff}').split(['\n', '\r']);
     let value = |line: &str| {
         let (directive, value) = line.split_once(':')?;
         let value = value.split('#').next().unwrap_or_default().trim();
         let named = directive.trim().eq_ignore_ascii_case("sitemap") && !value.is_empty();
-        named.then(|| file.resolve(value).ok()).flatten()
+        named.then(|| file.resolve_as_written(value.as_bytes()).ok()).flatten()
     };
     let mut seen = BTreeSet::new();
     lines.filter_map(value).filter(|uri| seen.insert(uri.clone())).collect()
@@ -73,6 +74,14 @@ mod tests {
         {
             assert_eq!(seconds(none), None, "{none}");
         }
+    }
+
+    #[test]
+    fn o835_a_sitemap_with_a_blank_or_a_letter_that_no_uri_has_is_found() {
+        let text = "Sitemap: http://example.com/my list.xml\nSitemap: /\u{e4}.xml\n";
+        let found = from_robots(text, &"http://example.com/robots.txt".parse().unwrap());
+        let found: Vec<_> = found.iter().map(|uri| uri.as_str()).collect();
+        assert_eq!(found, ["http://example.com/my%20list.xml", "http://example.com/%C3%A4.xml"]);
     }
 
     #[test]

@@ -63,7 +63,10 @@ pub(super) fn read_end<R: Read + Seek>(source: &mut R, length: u64) -> io::Resul
         |at: &usize| tail.len() - at >= END_SIZE as usize && comment_end(&tail[*at..]) == tail.len() - at;
     let mut found = memchr::memmem::rfind_iter(&tail, END);
     let Some(at) = found.find(whole) else {
-        let what = match memchr::memmem::find(&tail, END) {
+        let is_short =
+            |at: usize| tail.len() - at < END_SIZE as usize || comment_end(&tail[at..]) > tail.len() - at;
+        let what = match memchr::memmem::rfind(&tail, END) {
+            Some(at) if is_short(at) => "an end record that is cut off",
             Some(_) => "bytes after the end record",
             None => "no ZIP end record; not a ZIP file, or cut off",
         };

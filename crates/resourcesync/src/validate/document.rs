@@ -256,3 +256,6 @@ impl Finding {
         self.severity == Severity::Error
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -179,7 +179,9 @@ impl<'h> EntryCheck<'h> {
             out.weigh("CDM-7", Severity::Warning, at, "the path of a deleted resource", "none");
         }
         let unique = rules.is(Form::List, &Capability::ChangeDumpManifest) && !self.dialect.repeats_paths();
-        if unique && !self.paths.insert(super::digest_of(path)) {
+        // Paths that are written differently may name one member.
+        let member = path.member().unwrap_or(path.as_str());
+        if unique && !self.paths.insert(super::digest_of(&member)) {
             let found = format!("path=\"{path}\" again");
             out.weigh("CDM-10", Severity::Error, at, found, "a path of its own for each change");
         }

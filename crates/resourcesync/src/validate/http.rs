@@ -69,7 +69,7 @@ impl HttpAnswer {
             add("ATT-15", Severity::Warning, format!("Content-Length {sent}"), format!("length {said}"));
         }
         if let (Some(said), Some(sent)) = (&metadata.media_type, &self.content_type)
-            && !said.essence().eq_ignore_ascii_case(MediaType::new(sent).essence())
+            && !said.is_same(&MediaType::new(sent))
         {
             add("ATT-18", Severity::Info, format!("Content-Type {sent}"), format!("type {said}"));
         }

@@ -25,7 +25,7 @@ struct Pair<'d> {
 }
 
 /// Compares the statements of a document about another with that document itself (GEN-9, GEN-10, SD-7, CAP-6, NAV-1 to
-/// NAV-4, TIME-12, CLI-9, CLI-10, ARC-13).
+/// NAV-4, TIME-12, CLI-9, CLI-10, ARC-9, ARC-10, ARC-13).
 ///
 /// `parent_uri` is the URI of the first document, `child` its statement, `target` the report about the second.
 pub(super) fn check_link(
@@ -43,6 +43,7 @@ pub(super) fn check_link(
         (_, Some(archive)) if archived(archive).is_some() => {
             pair.check_same_up(parent_uri);
             pair.check_times();
+            pair.check_archived();
         }
         _ => {}
     }
@@ -173,7 +174,10 @@ impl Pair<'_> {
     /// Checks that the index has `until` for closed members, and none for open ones (CLI-9, CLI-10).
     fn check_closed(&mut self) {
         let own = self.own_metadata();
-        if !matches!(self.parent.capability(), Some(Capability::ChangeList | Capability::ChangeDump)) {
+        let of_changes =
+            matches!(self.parent.capability(), Some(Capability::ChangeList | Capability::ChangeDump));
+        // Of a document of another kind, GEN-10 is the finding.
+        if !of_changes || self.target.capability() != self.parent.capability() {
             return;
         }
         let said = self.child.metadata.clone();
@@ -188,6 +192,23 @@ impl Pair<'_> {
                 self.parent("CLI-10", Severity::Error, found, "no until".into());
             }
             _ => {}
+        }
+    }
+
+    /// Checks that a change document is closed if it is in an archive (ARC-9, ARC-10). Its start shows that it is the
+    /// document that the archive means: others may have its name.
+    fn check_archived(&mut self) {
+        let (rule, archived) = match self.parent.capability() {
+            Some(Capability::ChangeListArchive) => ("ARC-9", Capability::ChangeList),
+            Some(Capability::ChangeDumpArchive) => ("ARC-10", Capability::ChangeDump),
+            _ => return,
+        };
+        let (said, own) = (self.child.metadata.from, self.own_metadata());
+        let is_it = self.target.capability() == Some(&archived)
+            && said.zip(own.from).is_some_and(|(said, own)| said.overlaps(&own));
+        if is_it && own.until.is_none() {
+            let found = format!("the open document {}", self.child.loc);
+            self.parent(rule, Severity::Error, found, "closed documents only".into());
         }
     }
 

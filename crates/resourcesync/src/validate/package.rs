@@ -50,7 +50,9 @@ impl Validator {
     ) -> io::Result<PackageReport> {
         let mut out = Findings::new(&self.options);
         let directory = Directory::read(&mut source, limits)?;
-        for PackageProblem { rule, what } in directory.problems.iter().chain(&directory.unusable) {
+        // That of the manifest is a reason to refuse the package, too.
+        let unusable = directory.unusable.iter().filter(|problem| !directory.problems.contains(problem));
+        for PackageProblem { rule, what } in directory.problems.iter().chain(unusable) {
             let severity = if *rule == "ZIP-1" { Severity::Warning } else { Severity::Error };
             out.weigh(
                 rule,
@@ -84,6 +86,10 @@ impl Validator {
             let found = format!("a manifest that cannot be read: {}", damage(error)?);
             out.weigh("ZIP-3", Severity::Error, Position::default(), found, "manifest.xml");
             return Ok(Report::default());
+        }
+        // The reader decompresses it, but others expect XML.
+        if bytes.starts_with(&[0x1f, 0x8b]) {
+            out.weigh("ZIP-3", Severity::Error, Position::default(), "a compressed manifest.xml", "XML");
         }
         let mut promises = Vec::new();
         let mut changes = 0_u64;
@@ -145,8 +151,8 @@ fn check_promises<R: Read + Seek>(
     // In reverse order: in some dialects, only the last of several entries with one path can be verified (CDM-10).
     for promise in promises.iter().rev() {
         match package.find(&promise.path)? {
-            // Reported with the directory.
-            FoundMember::Unusable(_) => {}
+            // Reported with the directory; the manifest names it all the same.
+            FoundMember::Unusable(_) => named.extend(promise.path.member().map(str::to_owned)),
             FoundMember::Member(member) => {
                 let fresh = named.insert(member.name.to_string());
                 if fresh || !last_only {
@@ -289,10 +295,50 @@ fn check_kind(header: &Header, dump: Option<&Capability>, changes: u64, entries:
 
 #[cfg(test)]
 mod tests {
-    use std::io::SeekFrom;
+    use std::io::{SeekFrom, Write as _};
 
     use super::*;
     use crate::{document::ResourceDumpManifest, package::PackageWriter};
+
+    #[test]
+    fn o837_a_member_that_is_there_twice_is_one_finding() {
+        let manifest = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' \
+                        xmlns:rs='http://www.openarchives.org/rs/terms/'>\
+                        <rs:md capability='resourcedump-manifest' at='2013-01-03T09:00:00Z'/>\
+                        <rs:ln rel='up' href='http://e.org/caps.xml'/>\
+                        <url><loc>http://e.org/a</loc><rs:md path='/twin-one' type='a/b'/></url></urlset>";
+        for (name, again) in [("/twin-one", "/twin-two"), ("/manifest.xml", "/manifest.two")] {
+            let mut writer = PackageWriter::new(Cursor::new(Vec::new()), manifest.as_bytes()).unwrap();
+            for path in ["/twin-one", again] {
+                writer.add(&PackagePath::new(path), None, 5, &b"hello"[..]).unwrap();
+            }
+            let mut zip = writer.finish().unwrap().into_inner();
+            let (name, again) = (&name.as_bytes()[1..], &again.as_bytes()[1..]);
+            let places: Vec<usize> = memchr::memmem::find_iter(&zip, again).collect();
+            for at in places {
+                zip[at..at + name.len()].copy_from_slice(name);
+            }
+            let report = Validator::default().package(Cursor::new(zip), PackageLimits::new(), None).unwrap();
+            let findings = report.package.findings;
+            assert_eq!(findings.len(), 1, "{findings:?}");
+            assert_eq!(findings[0].rule, "ZIP-7");
+        }
+    }
+
+    #[test]
+    fn o844_a_manifest_that_is_compressed_by_itself_is_a_finding() {
+        let xml = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' \
+                   xmlns:rs='http://www.openarchives.org/rs/terms/'>\
+                   <rs:md capability='resourcedump-manifest' at='2013-01-03T09:00:00Z'/>\
+                   <rs:ln rel='up' href='http://e.org/caps.xml'/></urlset>";
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(xml.as_bytes()).unwrap();
+        for (manifest, errors) in [(xml.as_bytes().to_vec(), 0), (encoder.finish().unwrap(), 1)] {
+            let zip = PackageWriter::new(Cursor::new(Vec::new()), &manifest).unwrap().finish().unwrap();
+            let report = Validator::default().package(zip, PackageLimits::new(), None).unwrap();
+            assert_eq!(report.package.summary.rules.get("ZIP-3").copied().unwrap_or_default(), errors);
+        }
+    }
 
     /// A package on a disk that fails once, at one of the steps of its reader.
     struct FailingDisk {

@@ -26,6 +26,11 @@ impl MediaType {
         self.0.split(';').next().unwrap_or_default().trim_end()
     }
 
+    /// Returns `true` if both have the same essence; case does not matter (RFC 6838 §4.2).
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.essence().eq_ignore_ascii_case(other.essence())
+    }
+
     /// Returns `true` if the essence is `type/subtype` by RFC 6838 §4.2. Parameters are not judged.
     pub fn is_valid(&self) -> bool {
         let name = |text: &str| {

@@ -89,15 +89,22 @@ impl Uri {
         self.resolve(&Self::escape(reference.trim_ascii()))
     }
 
-    /// Writes characters that a URI must not have in percent-encoding: blanks, controls, non-ASCII, quotes, brackets.
+    /// Writes characters that a URI must not have in percent-encoding: blanks, controls, non-ASCII, quotes, brackets
+    /// outside of the host, and percent signs without two digits after them.
     pub(crate) fn escape(text: &[u8]) -> String {
+        let host_end = host_end(text);
         let mut escaped = String::with_capacity(text.len() + 8);
-        for &byte in text {
-            match byte {
-                b'!' | b'#'..=b';' | b'=' | b'?'..=b'[' | b']' | b'_' | b'a'..=b'z' | b'~' => {
-                    escaped.push(byte.into())
-                }
-                _ => escaped.push_str(&format!("%{byte:02X}")),
+        for (at, &byte) in text.iter().enumerate() {
+            let is_kept = match byte {
+                b'!' | b'#' | b'$' | b'&'..=b';' | b'=' | b'?'..=b'Z' | b'_' | b'a'..=b'z' | b'~' => true,
+                b'[' | b']' => at < host_end,
+                b'%' => text.get(at + 1..at + 3).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit)),
+                _ => false,
+            };
+            if is_kept {
+                escaped.push(byte.into());
+            } else {
+                escaped.push_str(&format!("%{byte:02X}"));
             }
         }
         escaped
@@ -117,6 +124,17 @@ impl Uri {
     pub(crate) fn set(&mut self, text: &str) {
         self.0.clear();
         self.0.push_str(text);
+    }
+}
+
+/// Returns the offset after the host of a reference; 0 if it has none.
+fn host_end(text: &[u8]) -> usize {
+    let is_end = |byte: &u8| matches!(byte, b'/' | b'?' | b'#');
+    let scheme = text.iter().position(|byte| *byte == b':' || is_end(byte)).filter(|at| text[*at] == b':');
+    let after_scheme = scheme.map_or(0, |colon| colon + 1);
+    match text[after_scheme..].strip_prefix(b"//") {
+        Some(rest) => text.len() - rest.len() + rest.iter().position(is_end).unwrap_or(rest.len()),
+        None => 0,
     }
 }
 

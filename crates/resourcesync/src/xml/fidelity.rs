@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::{
     limits::Limits,
+    name::is_name,
     names::{Namespace, SITEMAP},
 };
 use crate::{
@@ -201,20 +202,4 @@ fn check_foreign(other: &[Attribute]) -> Result<(), WriteError> {
         }
     }
     Ok(())
-}
-
-/// Returns `true` for an XML name without a colon (Namespaces in XML, NCName).
-fn is_name(name: &str) -> bool {
-    let starts = |c: char| {
-        matches!(c,
-            'A'..='Z' | 'a'..='z' | '_' | '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}' | '\u{F8}'..='\u{2FF}'
-            | '\u{370}'..='\u{37D}' | '\u{37F}'..='\u{1FFF}' | '\u{200C}'..='\u{200D}' | '\u{2070}'..='\u{218F}'
-            | '\u{2C00}'..='\u{2FEF}' | '\u{3001}'..='\u{D7FF}' | '\u{F900}'..='\u{FDCF}'
-            | '\u{FDF0}'..='\u{FFFD}' | '\u{10000}'..='\u{EFFFF}')
-    };
-    let follows = |c: char| {
-        starts(c)
-            || matches!(c, '0'..='9' | '-' | '.' | '\u{B7}' | '\u{300}'..='\u{36F}' | '\u{203F}'..='\u{2040}')
-    };
-    name.starts_with(starts) && name.chars().all(follows)
 }

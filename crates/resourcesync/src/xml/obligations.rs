@@ -198,7 +198,7 @@ fn ordering_time(rules: &DocumentRules, md: &Metadata) -> Option<DateTime> {
 
 fn hash_of(path: &PackagePath) -> u64 {
     let mut hasher = DefaultHasher::new();
-    path.hash(&mut hasher);
+    path.member().unwrap_or(path.as_str()).hash(&mut hasher);
     hasher.finish()
 }
 

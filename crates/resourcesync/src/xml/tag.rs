@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use quick_xml::{XmlVersion, events::BytesStart};
 
-use super::scan;
+use super::{name::is_qualified_name, scan, window::first_forbidden};
 use crate::error::{LimitKind, SyntaxErrorKind};
 
 /// Attributes that a tag may have to be read without the library.
@@ -86,12 +86,40 @@ impl<'t> Tag<'t> {
                     return Err(SyntaxErrorKind::NotWellFormed("\"<\" in an attribute's value".into()));
                 }
                 false => {
-                    attribute.normalized_value(XmlVersion::Implicit1_0).map_err(|error| ill_formed(&error))?
+                    let value = attribute.normalized_value(XmlVersion::Implicit1_0);
+                    let value = value.map_err(|error| ill_formed(&error))?;
+                    if first_forbidden(value.as_bytes()).is_some() {
+                        return Err(ill_formed(&"a reference to a character that XML does not allow"));
+                    }
+                    value
                 }
             };
             take(attribute.key.as_ref(), &value);
         }
         Ok(())
+    }
+
+    /// Returns the first fault of an attribute that XML does not allow, although it can be read: a name that is none, or
+    /// no blank before it. Plain attributes have no such fault.
+    pub(super) fn attribute_fault(&self) -> Option<String> {
+        if self.plain.is_some() {
+            return None;
+        }
+        let start = |text: &str| text.chars().take(40).collect::<String>();
+        let mut rest = &self.content[self.name_bytes..];
+        loop {
+            let attribute = rest.trim_ascii_start();
+            let (name, value) = attribute.split_once('=')?;
+            let (name, value) = (name.trim_ascii_end(), value.trim_ascii_start());
+            if attribute.len() == rest.len() {
+                return Some(format!("the attribute {:?} without a blank before it", start(name)));
+            }
+            if !is_qualified_name(name) {
+                return Some(format!("{:?}, which cannot name an attribute", start(name)));
+            }
+            let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+            rest = value[1..].split_once(quote)?.1;
+        }
     }
 
     fn event(&self) -> BytesStart<'t> {
@@ -119,7 +147,8 @@ impl<'t> Plain<'t> {
             };
             let end = memchr::memchr(quote, &quoted.as_bytes()[2..])?;
             let (value, after) = (&quoted[2..2 + end], &quoted[3 + end..]);
-            if name.is_empty() || !is_literal(value) || plain.iter().any(|(other, _)| *other == name) {
+            let is_plain = begins_like_a_name(name) && is_literal(value);
+            if !is_plain || plain.iter().any(|(other, _)| *other == name) {
                 return None;
             }
             plain.attributes[plain.count] = (name, value);
@@ -135,6 +164,15 @@ impl<'t> Plain<'t> {
 
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'-' | b'_' | b'.')
+}
+
+/// Returns `true` if a name of such bytes is one of XML, with at most one prefix.
+fn begins_like_a_name(name: &str) -> bool {
+    let begins = |part: &str| part.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    match name.split_once(':') {
+        Some((prefix, local)) => begins(prefix) && begins(local) && !local.contains(':'),
+        None => begins(name),
+    }
 }
 
 /// Returns `true` if a value is literal: no reference, no white space except blanks, no `<`.

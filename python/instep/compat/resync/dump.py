@@ -79,7 +79,7 @@ class Dump:
                 message = f"Size of file ({resource.path}, {size}) exceeds maximum ({self.max_size}) dump size"
                 raise DumpError(message)
             self.total_size += size
-        self.path_prefix = os.path.commonprefix(folders) if folders else None
+        self.path_prefix = _common_folder(folders) if folders else None
         self.logger.info("Total size of files to include in dump %d bytes" % (self.total_size,))
         return True
 
@@ -99,3 +99,13 @@ class Dump:
     def archive_path(self, real_path: str) -> str:
         """Return the name of a file in the package: its path below the folder that all files are in."""
         return os.path.relpath(real_path, self.path_prefix) if self.path_prefix else real_path
+
+
+def _common_folder(folders: list[str]) -> str:
+    """Return the folder that all folders are in; empty if there is none."""
+    prefix = os.path.commonprefix(folders)
+    below = os.path.join(prefix, "")
+    if all(folder == prefix or folder.startswith(below) for folder in folders):
+        return prefix
+    # Of ``data1`` and ``data2`` it is ``data``, from which a path to a file would lead out of the package.
+    return os.path.dirname(prefix)

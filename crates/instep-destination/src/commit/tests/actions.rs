@@ -49,3 +49,21 @@ fn actions_come_back_in_their_order_and_by_their_uri() {
     drop(actions);
     assert!(!path.exists());
 }
+
+#[test]
+fn o861_lengths_that_no_disk_has_do_not_end_a_plan() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut actions = Actions::create(&dir.path().join("plan.sqlite")).unwrap();
+    for (number, length) in (0..).zip([1, u64::MAX, i64::MAX.cast_unsigned(), i64::MAX.cast_unsigned(), 3]) {
+        let mut desired = Desired::new(uri(&name(number)));
+        desired.metadata.length = Some(length);
+        actions.push(&Action::new(ActionKind::Create, desired)).unwrap();
+    }
+    actions.forget_after(4).unwrap();
+    let (count, bytes) = actions.totals(ActionKind::Create);
+    assert!(count == 4 && bytes >= i64::MAX.cast_unsigned(), "{count} of {bytes} bytes");
+    let second = actions.for_uri(&name(1)).unwrap().unwrap();
+    assert_eq!(second.desired.metadata.length, Some(u64::MAX), "the length itself stays");
+    actions.forget_after(1).unwrap();
+    assert_eq!(actions.totals(ActionKind::Create), (1, 1));
+}

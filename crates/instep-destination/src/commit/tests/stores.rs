@@ -293,3 +293,19 @@ fn s3s_keeps_the_contract() {
     let Some(server) = S3Server::s3s() else { return };
     keeps_the_contract(&server, false);
 }
+
+#[test]
+fn o862_an_object_that_is_replaced_while_it_is_read_is_not_mixed_with_the_new_one() {
+    let storage = TestStorage::in_memory(ObjectLayout::Names);
+    let mut copy = storage.open();
+    copy.add("http://h/large", &vec![b'a'; 9 << 20]);
+    copy.committer.flush().unwrap();
+    let held = copy.held();
+    let mut reader = copy.store.read(&held[0].path, &held[0].place).unwrap();
+    reader.read_exact(&mut [0; 1_000]).unwrap();
+    copy.add("http://h/large", &vec![b'b'; 9 << 20]);
+    copy.committer.flush().unwrap();
+    let error = reader.read_to_end(&mut Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("replaced"), "{error}");
+    assert!(copy.read(&held[0]) == vec![b'b'; 9 << 20]);
+}

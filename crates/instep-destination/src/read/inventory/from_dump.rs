@@ -33,7 +33,7 @@ impl Inventory {
         for uri in list.map(|offer| &offer.uri).into_iter().chain([&dump.uri]) {
             applied = applied.max(run.believed(run.state().document(uri)?.and_then(|record| record.at)));
         }
-        let is_known_to_be_later = match (dump.at, applied) {
+        let is_known_to_be_later = match (dump.earliest(), applied) {
             (Some(at), Some(applied)) => applied.instant() <= at.instant(),
             _ => run.state().checkpoint(set.id)?.is_none(),
         };
@@ -69,7 +69,7 @@ impl Inventory {
     ) -> Result<Option<Self>, Error> {
         let mut record = DocumentRecord::new(dump.uri.clone());
         record.at = dump.at;
-        let applied = run.state().document(&dump.uri)?;
+        let applied = run.read_before(set.id, &dump.uri)?;
         if !anew && same_instant(applied.as_ref().and_then(|record| record.at), dump.at) {
             return Ok(None);
         }

@@ -3,22 +3,56 @@
 use super::LocalCopy;
 use crate::{
     Error,
+    discover::CapabilitySet,
     records::{clock_step, coverage, held_though_gone, kept, last_gap, policy, unusable},
-    state::{Checkpoint, SetId},
+    state::{Checkpoint, SetId, StateError},
     versions,
 };
 
 impl LocalCopy {
+    /// Returns the set of that name, or a number that no set has, for a copy that is only read.
+    pub(super) fn set_beside(&mut self, found: &CapabilitySet) -> Result<SetId, Error> {
+        let name = found.name();
+        for known in std::iter::once(name).chain(found.former_names()) {
+            if let Some(set) = self.reader.known_set(known)? {
+                return Ok(set);
+            }
+        }
+        let place = self.unfollowed.iter().position(|unfollowed| unfollowed == name);
+        let place = place.unwrap_or_else(|| {
+            self.unfollowed.push(name.to_owned());
+            self.unfollowed.len() - 1
+        });
+        match self.reader.free_set(place, name) {
+            Err(full @ StateError::TooManySets { .. }) => {
+                // The sets before it have the last free numbers, and the first ones that a run would give away.
+                let is_without = |before: &usize| self.reader.free_set(*before, name).is_err();
+                let taken = (0..place).filter(is_without).count();
+                Ok(self.numbers_to_take_over()?.get(taken).copied().ok_or(full)?)
+            }
+            free => Ok(free?),
+        }
+    }
+
     /// Gives a set the number of one that holds nothing, has nothing pending and no checkpoint, as after its Source renamed
     /// it (O416). Returns `None` if there is no such set.
     pub(super) fn take_over_number(&mut self, name: &str) -> Result<Option<SetId>, Error> {
+        let set = self.numbers_to_take_over()?.first().copied();
+        if let Some(set) = set {
+            self.state_mut()?.reuse_set(set, name, &records_of(set))?;
+        }
+        Ok(set)
+    }
+
+    /// Returns the numbers of the sets that have nothing.
+    fn numbers_to_take_over(&self) -> Result<Vec<SetId>, Error> {
+        let mut numbers = Vec::new();
         for (set, known) in self.state().sets()? {
             if known != versions::SET && self.has_nothing_of(set)? {
-                self.state_mut()?.reuse_set(set, name, &records_of(set))?;
-                return Ok(Some(set));
+                numbers.push(set);
             }
         }
-        Ok(None)
+        Ok(numbers)
     }
 
     fn has_nothing_of(&self, set: SetId) -> Result<bool, Error> {

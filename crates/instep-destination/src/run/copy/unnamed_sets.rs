@@ -18,11 +18,34 @@ pub(crate) struct UnnamedSet {
     pub(crate) is_pending: bool,
 }
 
+impl UnnamedSet {
+    fn is_empty(&self) -> bool {
+        self.held == 0 && !self.is_pending
+    }
+}
+
 impl LocalCopy {
-    /// Returns the sets that a Source Description does not name, or the Sitemaps that robots.txt does not, although the
-    /// copy holds or awaits resources of them. A Source that was found by one of its sets, or in part, does not name the
-    /// others.
+    /// Returns the sets that a Source does not name, although the copy holds or awaits resources of them.
     pub(crate) fn unnamed_sets(&self, found: &Discovered) -> Result<Vec<UnnamedSet>, Error> {
+        let mut unnamed = self.all_unnamed_sets(found)?;
+        unnamed.retain(|set| !set.is_empty());
+        Ok(unnamed)
+    }
+
+    /// Returns the sets that a Source does not name and of which nothing is left, although they have a checkpoint.
+    pub(crate) fn ended_sets(&self, found: &Discovered) -> Result<Vec<SetId>, Error> {
+        let mut ended = Vec::new();
+        for set in self.all_unnamed_sets(found)? {
+            if set.is_empty() && self.state().checkpoint(set.id)?.is_some() {
+                ended.push(set.id);
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Returns the sets that a Source Description does not name, or the Sitemaps that robots.txt does not. A Source that
+    /// was found by one of its sets, or in part, does not name the others.
+    fn all_unnamed_sets(&self, found: &Discovered) -> Result<Vec<UnnamedSet>, Error> {
         // A line of robots.txt that never led to anything hides none of the Sitemaps that the others name (O396).
         let hides_sets = |trouble: &Trouble| {
             found.source_description.is_some() || trouble.costs_a_set || trouble.costs_entries
@@ -38,7 +61,7 @@ impl LocalCopy {
             if of_source.contains(&id) && !is_named(&name) {
                 let held = self.state().held_in(&[id])?;
                 let is_pending = !self.state().owed_after(id, None, 1)?.is_empty();
-                unnamed.extend((held > 0 || is_pending).then_some(UnnamedSet { id, name, held, is_pending }));
+                unnamed.push(UnnamedSet { id, name, held, is_pending });
             }
         }
         Ok(unnamed)

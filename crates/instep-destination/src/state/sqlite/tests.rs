@@ -1,6 +1,7 @@
-//! State files that earlier versions wrote are opened by each later version, and their records are read.
+//! State files that earlier versions wrote are opened by each later version, and their records are read. A state is
+//! durable when it says so.
 
-use std::{fs, path::Path};
+use std::{env, fs, path::Path, process::Command};
 
 use resourcesync::{Change, DateTime};
 
@@ -180,4 +181,52 @@ fn a_part_of_an_object_keeps_its_place_in_the_copy_of_a_state_and_is_dead_once_i
     let removal = Operation::Remove { uri: held.uri.clone(), path: held.path.clone(), staged: 2 };
     state.commit_group(None, &[&[removal]], &Ledger::default()).unwrap();
     assert_eq!((dead(&state), state.held(held.uri.as_str()).unwrap()), (90, None));
+}
+
+const STATE: &str = "INSTEP_TEST_READ_STATE";
+const MAKES_DURABLE: &str = "INSTEP_TEST_MAKES_DURABLE";
+
+/// Runs under `strace`; it is not a test by itself. A reader keeps the log from being merged.
+#[test]
+fn child() {
+    let Some(path) = env::var_os(STATE) else { return };
+    let path = Path::new(&path);
+    let mut state = SqliteState::open(path).unwrap();
+    state.set_setting("first", "value").unwrap();
+    state.make_durable().unwrap();
+    let reader = SqliteState::open_beside(path).unwrap();
+    reader.connection.execute_batch("BEGIN").unwrap();
+    assert_eq!(reader.held_count().unwrap(), 0);
+    state.set_setting("second", "value").unwrap();
+    if env::var_os(MAKES_DURABLE).is_some() {
+        state.make_durable().unwrap();
+    }
+}
+
+/// Returns the number of times that the child waits for the disk to have the log; `None` without `strace`.
+fn waits_for_the_log(variables: &[&str]) -> Option<usize> {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    let output = Command::new("strace")
+        .args(["-f", "-qq", "-y", "-e", "trace=fsync,fdatasync", "-o"])
+        .arg(&trace)
+        .arg(env::current_exe().unwrap())
+        .args(["--exact", "state::sqlite::tests::child", "--nocapture"])
+        .env(STATE, folder.path().join("state.sqlite"))
+        .envs(variables.iter().map(|name| (name, "1")))
+        .output()
+        .ok()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let trace = fs::read_to_string(trace).unwrap();
+    Some(trace.lines().filter(|line| line.contains("sync(") && line.contains("-wal>")).count())
+}
+
+#[test]
+fn o860_a_state_is_made_durable_beside_a_reader_too() {
+    let (Some(without), Some(with)) = (waits_for_the_log(&[]), waits_for_the_log(&[MAKES_DURABLE])) else {
+        assert!(env::var("CI").is_err(), "strace is missing");
+        eprintln!("left out, strace is missing: o860_a_state_is_made_durable_beside_a_reader_too");
+        return;
+    };
+    assert!(with > without, "{with} waits for the log, and {without} without the call");
 }

@@ -124,6 +124,11 @@ impl Partial {
         range.first == self.bytes() && same_total && same_version && response.coding().is_none()
     }
 
+    /// Returns `true` if the complete length was stated, or a continuation states it.
+    pub(super) fn has_total(&self, response: &Response) -> bool {
+        self.total.or_else(|| response.content_range()?.total).is_some()
+    }
+
     /// Applies the metadata of a continuation.
     pub(super) fn continue_with(&mut self, response: &Response) {
         self.total = self.total.or_else(|| response.content_range()?.total);

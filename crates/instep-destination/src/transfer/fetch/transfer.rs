@@ -123,7 +123,11 @@ impl<'a> Transfer<'a> {
 
     fn continues_with(&self, response: &Response) -> bool {
         let has_digest = self.expected.digests.strongest().is_some();
-        self.partial.as_ref().is_some_and(|partial| partial.continues_with(response, has_digest))
+        // A server may send less than the rest, so something must show its end.
+        let shows_end = has_digest || self.expected.most_bytes().is_some();
+        self.partial.as_ref().is_some_and(|partial| {
+            partial.continues_with(response, has_digest) && (shows_end || partial.has_total(response))
+        })
     }
 
     pub(super) fn arrived(&self) -> u64 {

@@ -3,7 +3,7 @@
 use resourcesync::{DateTime, Digests, MediaType};
 
 use super::support::{ContractPlace, START, at as time, changes, digests, file, gone, log, uri};
-use crate::catalogue::{Keep, Observation, Patch, ResourceState, ResourceVersion};
+use crate::catalogue::{CatalogueMove, Keep, Observation, Patch, ResourceState, ResourceVersion};
 
 fn found(number: usize) -> Observation {
     Observation::Found(file(&format!("{number:05}"), "1"))
@@ -158,4 +158,28 @@ pub(super) fn o60_a_source_moves_below_its_own_base_url(at: &ContractPlace) {
         assert_eq!(snapshot.versions(&moved).unwrap(), [version(1, Some(name))]);
     }
     assert_eq!((snapshot.resources(1).count(), snapshot.damage().unwrap()), (5, Vec::new()));
+}
+
+pub(super) fn o821_sets_that_get_other_numbers_keep_their_resources_and_changes(at: &ContractPlace) {
+    let catalogue = at.open();
+    catalogue.complete_baseline(0b111).unwrap();
+    let in_sets = |(name, sets): (&str, u64)| {
+        let mut resource = file(name, "12");
+        resource.sets = sets;
+        Observation::Found(resource)
+    };
+    let all = [("a", 0b001), ("b", 0b010), ("c", 0b110), ("d", 0b111)];
+    catalogue.record(all.map(in_sets).into()).unwrap();
+    let value = ("sets".to_owned(), Some(b"1".to_vec()));
+    catalogue.move_all(CatalogueMove::Sets(vec![(1, 0), (2, 1)]), vec![value]).unwrap();
+    let snapshot = catalogue.snapshot().unwrap();
+    let held = |sets: u64| -> Vec<_> { snapshot.resources(sets).map(|it| it.unwrap().uri).collect() };
+    assert_eq!(held(0b01), ["b", "c", "d"].map(uri));
+    assert_eq!(held(0b10), ["c", "d"].map(uri));
+    assert_eq!(held(u64::MAX).len(), 3, "no set has the other one");
+    let logged = [0b01, 0b10, !0b11].map(|sets| snapshot.changes(sets, 0).count());
+    assert_eq!(logged, [3, 2, 0]);
+    assert_eq!((snapshot.head().baselined, snapshot.head().sequence), (0b11, 4));
+    assert_eq!(snapshot.meta("sets").unwrap().as_deref(), Some(&b"1"[..]));
+    assert_eq!(snapshot.damage().unwrap(), Vec::<String>::new());
 }

@@ -10,6 +10,7 @@ use instep_postgres::{EngineFault, PostgresError, Session};
 use resourcesync::{DateTime, Digests, Uri};
 
 use super::{
+    moves,
     row::read_resource,
     shared, versions,
     written::{LogLine, write_lines, write_resources},
@@ -19,6 +20,7 @@ use crate::catalogue::{
     codec::{SharedTypes, write_change, write_digests, write_patch},
     columns::resource_columns,
     engine::{LedgerRows, NewChange},
+    moves::CatalogueMove,
     shared::SharedRows,
 };
 
@@ -217,28 +219,8 @@ impl LedgerRows for SourceRows<'_> {
         })
     }
 
-    fn rebase(&mut self, from: &str, to: &str) -> Result<(), CatalogueError> {
-        self.run(|session, source| {
-            // In two steps, because a resource may get the key or URI that another moving resource still has. The key
-            // of a resource that an application or a manifest named contains its URI.
-            let keys = "UPDATE resource SET key = '\\xff'::bytea || substring(key for 1) || convert_to($3 || substr(uri, length($2) + 1), 'UTF8')
-                        WHERE source = $1 AND starts_with(uri, $2) AND substring(key from 2) = convert_to(uri, 'UTF8')";
-            session.execute(keys, &[&source, &from, &to])?;
-            let arrive = "UPDATE resource SET key = substring(key from 2) WHERE source = $1 AND key >= '\\xff'::bytea";
-            session.execute(arrive, &[&source])?;
-            for (table, on_its_way) in [("resource", ""), ("change", ""), ("memento", " ")] {
-                let sql = format!(
-                    "UPDATE {table} SET uri = '{on_its_way}' || $3 || substr(uri, length($2) + 1)
-                     WHERE source = $1 AND starts_with(uri, $2)"
-                );
-                session.execute(&sql, &[&source, &from, &to])?;
-            }
-            let arrive = "UPDATE memento SET uri = substr(uri, 2) WHERE source = $1 AND starts_with(uri, ' ')";
-            session.execute(arrive, &[&source])?;
-            // A Source without a name of its own is named after its base URL, which changes now.
-            session.execute("UPDATE source SET name = $3 WHERE id = $1 AND name = $2", &[&source, &from, &to])?;
-            Ok(())
-        })
+    fn move_all(&mut self, moved: &CatalogueMove) -> Result<(), CatalogueError> {
+        self.run(|session, source| moves::apply(session, source, moved))
     }
 
     fn set_patches(&mut self, patches: &[(u64, Patch)]) -> Result<(), CatalogueError> {

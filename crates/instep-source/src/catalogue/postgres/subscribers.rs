@@ -98,9 +98,10 @@ pub(super) fn write(session: &Session, source: i64, rows: &HubRows) -> Result<()
             let sql = "DELETE FROM delivery WHERE source = $1 AND sequence < $2";
             session.execute(sql, &[&source, &oldest.cast_signed()]).map(drop)
         }
-        HubRows::RequestsDone(number) => {
-            let sql = "DELETE FROM hub_request WHERE source = $1 AND number <= $2";
-            session.execute(sql, &[&source, &number.cast_signed()]).map(drop)
+        HubRows::RequestsDone(numbers) => {
+            let numbers: Vec<i64> = numbers.iter().map(|number| number.cast_signed()).collect();
+            let sql = "DELETE FROM hub_request WHERE source = $1 AND number = ANY($2)";
+            session.execute(sql, &[&source, &numbers]).map(drop)
         }
     }
 }

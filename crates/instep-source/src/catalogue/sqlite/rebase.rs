@@ -1,14 +1,15 @@
-//! Moves the resources and their history to another base URL.
+//! Moves the resources and their history to another base URL, and sets to other numbers.
 
 use rusqlite::params;
 
 use super::rows::FileRows;
-use crate::catalogue::{CatalogueError, error::Doing};
+use crate::catalogue::{CatalogueError, error::Doing, moves::renumbered};
 
 /// The first byte of keys while they are being changed. No root has this number.
 const BEHIND_ALL: [u8; 1] = [u8::MAX];
 
 const MOVING: &str = "moving to another base URL";
+const NUMBERING: &str = "giving sets other numbers";
 
 impl FileRows<'_> {
     pub(super) fn move_to(&mut self, from: &str, to: &str) -> Result<(), CatalogueError> {
@@ -26,6 +27,22 @@ impl FileRows<'_> {
             .execute([])
             .doing(MOVING)?;
         Ok(())
+    }
+
+    /// Gives sets other numbers, and forgets those that get none.
+    pub(super) fn renumber_sets(&mut self, moves: &[(u8, u8)]) -> Result<(), CatalogueError> {
+        let run = |sql: &str| self.connection.execute(sql, []).map(drop).doing(NUMBERING);
+        let sets = renumbered(moves);
+        for table in ["resource", "change"] {
+            run(&format!("UPDATE {table} SET sets = {sets} WHERE sets <> ({sets})"))?;
+        }
+        run("DELETE FROM resource WHERE sets = 0")?;
+        // On their way they have numbers that no set has.
+        run("UPDATE tally SET number = number + 64")?;
+        for (from, to) in moves {
+            run(&format!("UPDATE tally SET number = {to} WHERE number = {from} + 64"))?;
+        }
+        run("DELETE FROM tally WHERE number >= 64")
     }
 
     /// Changes the keys of resources that an application or a manifest named: they contain the URI.

@@ -12,6 +12,7 @@ use crate::catalogue::{
     columns::resource_columns,
     engine::{LedgerRows, NewChange},
     error::Doing,
+    moves::CatalogueMove,
 };
 
 const RECORDING: &str = "recording observations";
@@ -45,7 +46,7 @@ const REPLACE: &str = insert!(
 
 /// The writing connection, within a transaction.
 pub(super) struct FileRows<'a> {
-    connection: &'a Connection,
+    pub(super) connection: &'a Connection,
     types: SharedTypes,
     ready: ReadyStatements<'a>,
 }
@@ -202,8 +203,11 @@ impl LedgerRows for FileRows<'_> {
         Ok(())
     }
 
-    fn rebase(&mut self, from: &str, to: &str) -> Result<(), CatalogueError> {
-        self.move_to(from, to)
+    fn move_all(&mut self, moved: &CatalogueMove) -> Result<(), CatalogueError> {
+        match moved {
+            CatalogueMove::BaseUrl { from, to } => self.move_to(from, to),
+            CatalogueMove::Sets(moves) => self.renumber_sets(moves),
+        }
     }
 
     fn set_patches(&mut self, patches: &[(u64, Patch)]) -> Result<(), CatalogueError> {

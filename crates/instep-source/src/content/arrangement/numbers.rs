@@ -59,7 +59,8 @@ impl Numbers<'_> {
             self.rename(&unused, name);
             return Ok(number);
         }
-        let next = u8::try_from(self.given.len() + 1).ok().filter(|next| *next < u8::MAX);
+        // Not their count: names that a move to another base URL made equal have left a gap.
+        let next = (1..u8::MAX).find(|number| !self.given.values().any(|given| given == number));
         let too_many = || Error::option("content", "more than 254 folders and manifests that have resources");
         let number = next.ok_or_else(too_many)?;
         self.given.insert(name, number);
@@ -136,6 +137,24 @@ mod tests {
     use std::fs;
 
     use crate::{Content, PublishOptions, catalogue::Catalogue, content::Holdings, records::CONTENT};
+
+    #[test]
+    fn o818_no_two_folders_have_the_same_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalogue = Catalogue::open(&folder.path().join("catalogue.db")).unwrap();
+        // As after a move to the base URL of another folder, which had the number 1.
+        let names = [("http://example.com/".to_owned(), 2)].into();
+        catalogue.set_meta(vec![CONTENT.write(&names)]).unwrap();
+        fs::create_dir(folder.path().join("b")).unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.com/");
+        let (root, prefix) = (folder.path().join("b"), Some("http://example.com/c/".to_owned()));
+        options.sets[0].content.push(Content::Folder { root, prefix });
+        let holdings = Holdings::new(&options, &catalogue).unwrap();
+        let numbers: Vec<_> =
+            holdings.roots().iter().map(|root| (root.uri(b"").into_string(), root.number)).collect();
+        let expected = [("http://example.com/c/", 1), ("http://example.com/", 2)];
+        assert_eq!(numbers, expected.map(|(prefix, number)| (prefix.to_owned(), number)));
+    }
 
     #[test]
     fn o415_names_that_are_not_used_any_more_do_not_use_up_the_numbers() {

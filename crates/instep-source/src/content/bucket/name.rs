@@ -24,10 +24,9 @@ pub(super) enum ObjectName {
 }
 
 impl ObjectName {
-    /// Returns the use of a listed object.
-    pub(super) fn of(object: &ListedObject) -> Self {
-        let name = &object.name;
-        if (name.is_empty() || name.ends_with('/')) && object.length == 0 {
+    /// Returns the use of an object with a name and a length.
+    fn of(name: &str, length: u64) -> Self {
+        if (name.is_empty() || name.ends_with('/')) && length == 0 {
             return Self::LeftOut;
         }
         let first = name.split('/').next().unwrap_or_default();
@@ -50,6 +49,12 @@ impl ObjectName {
     }
 }
 
+/// Returns the paths that are names of resources. The storage cannot be asked after all others.
+pub(super) fn of_resources(paths: &[Vec<u8>]) -> Vec<String> {
+    let names = paths.iter().filter_map(|path| std::str::from_utf8(path).ok());
+    names.filter(|name| ObjectName::of(name, 0) == ObjectName::Resource).map(str::to_owned).collect()
+}
+
 /// Objects that are no resources because of their names.
 #[derive(Debug, Default)]
 pub(super) struct UnusableNames {
@@ -62,7 +67,7 @@ pub(super) struct UnusableNames {
 impl UnusableNames {
     /// Returns an object if it is a resource. Otherwise counts it, unless it is left out as a file of that name is.
     pub(super) fn resource(&mut self, object: ListedObject) -> Option<ListedObject> {
-        match ObjectName::of(&object) {
+        match ObjectName::of(&object.name, object.length) {
             ObjectName::Resource => return Some(object),
             ObjectName::LeftOut => {}
             ObjectName::OfDocuments => {
@@ -112,14 +117,36 @@ impl UnusableNames {
 
 #[cfg(test)]
 mod tests {
-    use instep_objects::ListedObject;
+    use instep_objects::ObjectPlace;
+    use resourcesync::Algorithm;
 
     use super::ObjectName;
+    use crate::{
+        Content, NoMonitor, PublishOptions,
+        catalogue::Catalogue,
+        content::{BucketContent, Holdings, Supplier as _, Supply},
+    };
 
-    fn named(name: &str, length: u64) -> ObjectName {
-        let etag = None;
-        let name = name.to_owned();
-        ObjectName::of(&ListedObject { name, length, etag, modified: 0, keeps_sha256: None, md5: None })
+    #[test]
+    fn o814_an_event_of_an_object_that_can_be_no_resource_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = ObjectPlace::parse("s3://bucket/data").unwrap();
+        let objects = BucketContent::new(place, folder.path(), vec![Algorithm::Sha256]);
+        // No service answers here: it is not asked.
+        let paths = ["", "folder/", "a//b", "/a", "a/../b", "line\nbreak"];
+        objects.look(&paths.map(|path| path.as_bytes().to_vec()), &NoMonitor).unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        let supply = Supply(std::sync::Arc::new(objects));
+        options.sets[0].content = vec![Content::Supplied { supply, prefix: None }];
+        let catalogue = Catalogue::open(&folder.path().join("catalogue.db")).unwrap();
+        let holdings = Holdings::new(&options, &catalogue).unwrap();
+        let paths_of = |key: &str| -> Vec<Vec<u8>> {
+            holdings.of_object("bucket", key).into_iter().map(|(_, path)| path).collect()
+        };
+        assert_eq!(paths_of("data/a/b"), [b"a/b"]);
+        for key in ["data", "data/", "data/folder/", "data//a", "data/a//b"] {
+            assert!(paths_of(key).is_empty(), "{key}");
+        }
     }
 
     #[test]
@@ -138,19 +165,19 @@ mod tests {
             " ",
             "a/robots.txt",
         ] {
-            assert_eq!(named(name, 1), ObjectName::Resource, "{name:?}");
+            assert_eq!(ObjectName::of(name, 1), ObjectName::Resource, "{name:?}");
         }
         for name in [".hidden", "a/.b/c", "a~", "#a#", ".well-known/resourcesync", "instep.toml"] {
-            assert_eq!(named(name, 1), ObjectName::LeftOut, "{name:?}");
+            assert_eq!(ObjectName::of(name, 1), ObjectName::LeftOut, "{name:?}");
         }
         for name in ["resourcesync/capabilitylist.xml", "resourcesync", "robots.txt"] {
-            assert_eq!(named(name, 1), ObjectName::OfDocuments, "{name:?}");
+            assert_eq!(ObjectName::of(name, 1), ObjectName::OfDocuments, "{name:?}");
         }
         for folder in ["", "a/", "a/b/"] {
-            assert_eq!(named(folder, 0), ObjectName::LeftOut, "{folder:?}");
+            assert_eq!(ObjectName::of(folder, 0), ObjectName::LeftOut, "{folder:?}");
         }
         for name in ["", "/", "/a", "a/", "a//b", "a/./b", "..", "a/../b", "line\nbreak", "\u{7f}"] {
-            assert!(matches!(named(name, 1), ObjectName::Unusable(_)), "{name:?}");
+            assert!(matches!(ObjectName::of(name, 1), ObjectName::Unusable(_)), "{name:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Requests of subscribers to a standby server. It passes them to the publishing server, which verifies the callback
 //! and delivers messages. Subscribers can use any server.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, thread, time::Duration};
 
 use axum::{
     extract::{Request, State},
@@ -65,18 +65,20 @@ impl Hub {
         loop {
             let reader = catalogue.clone();
             let waiting = spawn_blocking(move || {
-                if let Some(shared) = reader.shared() {
-                    let _ = shared.wait(LOOK_EVERY);
+                if reader.shared().is_none_or(|shared| shared.wait(LOOK_EVERY).is_err()) {
+                    thread::sleep(LOOK_EVERY);
                 }
                 reader.subscribers().and_then(|rows| rows.requests().ok()).unwrap_or_default()
             });
             let Ok(waiting) = waiting.await else { return };
-            let Some((last, _)) = waiting.last() else { continue };
-            let last = *last;
+            if waiting.is_empty() {
+                continue;
+            }
+            let numbers: Vec<u64> = waiting.iter().map(|(number, _)| *number).collect();
             join_all(waiting.into_iter().map(|(_, form)| Arc::clone(&self).carry_out(form))).await;
             let done = catalogue.clone();
             let written =
-                spawn_blocking(move || done.share(SharedRows::Hub(HubRows::RequestsDone(last)))).await;
+                spawn_blocking(move || done.share(SharedRows::Hub(HubRows::RequestsDone(numbers)))).await;
             if !matches!(written, Ok(Ok(()))) {
                 tokio::time::sleep(LOOK_EVERY).await;
             }

@@ -170,8 +170,25 @@ mod tests {
         assert!(
             first.iter().map(|(_, form)| form.clone()).eq((0..64).map(|it| format!("{it}").into_bytes()))
         );
-        catalogue.share(SharedRows::Hub(HubRows::RequestsDone(first[9].0))).unwrap();
+        let done = first[..10].iter().map(|(number, _)| *number).collect();
+        catalogue.share(SharedRows::Hub(HubRows::RequestsDone(done))).unwrap();
         assert_eq!(rows.requests().unwrap()[0].1, b"10");
         assert!(left.leave_request(b"there is room").unwrap());
+    }
+
+    #[test]
+    fn o813_a_request_that_came_while_later_ones_were_carried_out_still_waits() {
+        let Some(server) = PostgresServer::start() else { return };
+        let here = tempfile::tempdir().unwrap();
+        let catalogue = open(&server, here.path());
+        let rows = catalogue.subscribers().unwrap();
+        for form in [b"a", b"b", b"c"] {
+            assert!(rows.leave_request(form).unwrap());
+        }
+        // As if the first one was written after the others, with the number that it had got before.
+        let done = rows.requests().unwrap()[1..].iter().map(|(number, _)| *number).collect();
+        catalogue.share(SharedRows::Hub(HubRows::RequestsDone(done))).unwrap();
+        let waiting: Vec<_> = rows.requests().unwrap().into_iter().map(|(_, form)| form).collect();
+        assert_eq!(waiting, [b"a"]);
     }
 }

@@ -138,6 +138,28 @@ fn an_application_speaks_of_the_resource_that_a_manifest_names() {
 }
 
 #[test]
+fn o815_a_reported_change_of_a_file_that_a_manifest_names_is_read_from_the_file() {
+    let folder = listed("list.jsonl");
+    folder.write("list.jsonl", r#"{"uri":"http://y/1","path":"data/1.txt","type":"text/x-one"}"#);
+    folder.write("data/1.txt", "one");
+    folder.scan();
+    let report = || {
+        let changed = vec![ReportedChange::add(Uri::parse("http://y/1").unwrap())];
+        record_reported(&folder.holdings, &folder.catalogue, changed, &folder.options, &NoMonitor).unwrap()
+    };
+    assert_eq!(report().updated, 0, "it is as it was");
+    folder.write("data/1.txt", "three");
+    assert_eq!(report().updated, 1);
+    let resource = &folder.resources()[0];
+    assert_eq!((resource.state.length, resource.file.clone()), (Some(5), Some(folder.path("data/1.txt"))));
+    assert_eq!(resource.state.media_type.as_ref().unwrap().as_str(), "text/x-one");
+    assert_eq!(folder.scan().hashed, 0);
+    folder.remove("data/1.txt");
+    assert_eq!(report().deleted, 0);
+    assert_eq!(folder.resources().len(), 1);
+}
+
+#[test]
 fn an_application_records_its_own_changes() {
     let folder = Folder::new();
     folder.write("file", "1");

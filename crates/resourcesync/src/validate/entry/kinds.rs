@@ -56,7 +56,7 @@ impl EntryCheck<'_> {
             out.weigh("ZIP-1", Severity::Info, at, format!("type=\"{media_type}\""), "application/zip");
         }
         let first = self.media_type.get_or_insert_with(|| media_type.clone());
-        if first.essence() != media_type.essence() {
+        if !first.is_same(media_type) {
             let found = format!("type=\"{media_type}\" beside \"{first}\"");
             if rules.capability == Capability::ChangeDump {
                 out.add("CD-12", at, found.clone(), "packages of one format");

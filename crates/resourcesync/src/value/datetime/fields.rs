@@ -42,9 +42,11 @@ impl<'a> DateTimeFields<'a> {
         if self.take(byte) { Ok(()) } else { Err(FORM) }
     }
 
+    /// Reads the nanoseconds of a fraction and the number of its digits. There may be any number of them; those after the
+    /// ninth are cut off.
     pub(super) fn fraction(&mut self) -> Result<(u32, u8), &'static str> {
         let length = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        if length == 0 || length > 12 {
+        if length == 0 {
             return Err(FORM);
         }
         let (digits, rest) = self.rest.split_at(length);

@@ -32,6 +32,15 @@ fn a_time_of_a_clock_has_six_fraction_digits() {
 }
 
 #[test]
+fn o830_a_fraction_has_any_number_of_digits() {
+    for digits in [10, 12, 13, 20, 400] {
+        let text = format!("1997-07-16T19:20:30.{}Z", "1234567890".repeat(40).get(..digits).unwrap());
+        let written = DateTime::parse(&text).map(|value| value.to_string());
+        assert_eq!(written.as_deref(), Ok("1997-07-16T19:20:30.123456789Z"), "{text}");
+    }
+}
+
+#[test]
 fn att_24_an_offset_is_subtracted() {
     let local = DateTime::parse("2012-01-01T01:00:00+01:00").unwrap();
     let utc = DateTime::parse("2012-01-01T00:00:00Z").unwrap();

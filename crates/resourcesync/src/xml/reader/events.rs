@@ -51,6 +51,10 @@ impl<R: BufRead> DocumentReader<R> {
                 XmlPiece::Start => return self.start(range, depth, false).map(Some),
                 XmlPiece::Empty => return self.start(range, depth, true).map(Some),
                 XmlPiece::End => return self.end(range, depth).map(Some),
+                XmlPiece::Reference | XmlPiece::CData if depth == 0 => {
+                    self.locate(self.step_start);
+                    return Err(self.ill_formed("a reference or CDATA outside of the root element"));
+                }
                 XmlPiece::Reference => return self.reference(range).map(Some),
                 XmlPiece::CData => {
                     let inner = range.start + "<![CDATA[".len()..range.end - "]]>".len();

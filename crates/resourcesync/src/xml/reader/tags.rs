@@ -12,6 +12,7 @@ use crate::{
     finding::{Finding, Severity},
     xml::{
         attributes::Reading,
+        name::is_qualified_name,
         names::{Namespace, RS, SITEMAP, is_draft},
         tag::Tag,
     },
@@ -35,6 +36,9 @@ impl<R: BufRead> DocumentReader<R> {
             Element::Md | Element::Ln => self.read_attributes(tag, kind)?,
             _ if tag.has_attributes() => self.other_attributes(tag, kind)?,
             _ => {}
+        }
+        if let Some(found) = tag.attribute_fault() {
+            self.report("GEN-24", Severity::Error, found, "attributes as XML has them");
         }
         if empty && declares {
             self.scope.leave(depth + 1);
@@ -67,6 +71,12 @@ impl<R: BufRead> DocumentReader<R> {
             _ => None,
         };
         drop(namespace);
+        let is_named = is_qualified_name(name);
+        if !is_named {
+            let found =
+                format!("{:?}, which cannot name an element", name.chars().take(40).collect::<String>());
+            self.report("GEN-24", Severity::Error, found, "a name as XML has them");
+        }
         if kind == Element::Foreign && !self.scope.declares(name) {
             let found = format!("the prefix of {name}, which is not declared");
             self.report("GEN-24", Severity::Error, found, "a declaration of each prefix");
@@ -88,6 +98,7 @@ impl<R: BufRead> DocumentReader<R> {
             }
             // Caches a name only if it produced no finding: a finding must be reported for each occurrence.
             None if depth > 0
+                && is_named
                 && !matches!(kind, Element::Foreign | Element::OtherSitemap)
                 && self.elements.len() < NAMES =>
             {

@@ -153,3 +153,19 @@ async fn o393_a_part_that_has_more_bytes_than_its_range_is_not_taken() {
     assert_eq!(bench.bytes(&Task::new(uri(&url), ())).await, b"abcdefgh");
     assert_eq!(bench.staged_files(), 1);
 }
+
+#[tokio::test]
+async fn o856_a_rest_is_not_taken_if_nothing_shows_its_end() {
+    let url = raw_server(vec![
+        "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n",
+        "HTTP/1.1 206 Partial Content\r\nETag: \"1\"\r\nContent-Range: bytes 4-5/*\r\nContent-Length: 2\r\n\r\nef",
+        "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 8\r\n\r\nabcdefgh",
+    ]);
+    let mut bench = Bench::new();
+    let mut options = HttpOptions::new(Scope::for_source(&url).unwrap());
+    options.backoff = Duration::from_millis(1);
+    bench.fetcher =
+        Fetcher::new(Client::new(options).unwrap(), Arc::clone(bench.fetcher.store()), Verify::Strongest);
+    assert_eq!(bench.bytes(&Task::new(uri(&url), ())).await, b"abcdefgh");
+    assert_eq!(bench.staged_files(), 1);
+}

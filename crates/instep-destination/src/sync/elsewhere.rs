@@ -1,0 +1,70 @@
+//! Resources that move from one set to another: the Source still lists them, so that their move is no deletion.
+
+use crate::{
+    Error,
+    discover::CapabilitySet,
+    run::{SetRun, SyncRun},
+};
+
+impl SyncRun<'_> {
+    /// Leaves the resources that a plan deletes to other sets of the run that list them now, whether they are selected or
+    /// not (O790): a resource that is not selected would be lost, because no later set fetches it. `sets` are those of the
+    /// run, and `number` is the place of the planned one among them.
+    pub(super) async fn leave_to_other_sets(
+        &mut self,
+        set: &SetRun,
+        sets: &[CapabilitySet],
+        number: usize,
+    ) -> Result<(), Error> {
+        if sets.len() < 2 || set.with(|draft| draft.totals().deletions) == 0 {
+            return Ok(());
+        }
+        let plans = match self.other_plans.ahead.take() {
+            Some(plans) => plans,
+            // The state knows which resources earlier sets list, but not in a dry run, which writes nothing.
+            None if self.options.dry_run => self.plan_unheard(sets).await?,
+            None => self.plan_unheard(&sets[number + 1..]).await?,
+        };
+        for other in plans.iter().filter(|other| other.id != set.id) {
+            set.leave_to(other)?;
+        }
+        // The state knows it from now on, and later than these plans.
+        self.other_plans.ahead = Some(if self.options.dry_run { plans } else { Vec::new() });
+        Ok(())
+    }
+
+    /// Returns plans of sets, of which nothing is reported: each set is planned again when its turn comes.
+    async fn plan_unheard(&mut self, sets: &[CapabilitySet]) -> Result<Vec<SetRun>, Error> {
+        let unheard = self.reporter.unheard();
+        let reporter = std::mem::replace(&mut self.reporter, unheard);
+        let lacks_versions = self.lacks_versions;
+        let planned = self.plan_each(sets).await;
+        (self.reporter, self.lacks_versions) = (reporter, lacks_versions);
+        planned
+    }
+
+    async fn plan_each(&mut self, sets: &[CapabilitySet]) -> Result<Vec<SetRun>, Error> {
+        let mut plans = Vec::new();
+        for found in sets {
+            match self.plan_ahead(found).await {
+                Ok(plan) => plans.push(plan),
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                // The set itself fails in its turn, and is reported then.
+                Err(_) => {}
+            }
+        }
+        Ok(plans)
+    }
+
+    /// Returns the plan of a set, and records which held resources the set lists.
+    async fn plan_ahead(&mut self, found: &CapabilitySet) -> Result<SetRun, Error> {
+        let id = self.copy.set(found)?;
+        let mut set = self.new_plan(id, true)?;
+        // Boxed, because the futures of a run nest deeply.
+        Box::pin(self.plan(found, &mut set)).await?;
+        if !self.options.dry_run {
+            self.join(&set)?;
+        }
+        Ok(set)
+    }
+}
