@@ -87,7 +87,7 @@ pub struct SyncOptions {
     pub all_versions: bool,
     /// `true` if the run continues after the first synchronization, and applies changes until it is shut down.
     pub follow: bool,
-    /// The shortest and the longest pause between two rounds while following.
+    /// The shortest and the longest pause between two rounds while following; at least 10 ms.
     pub poll: (Duration, Duration),
     /// The receiver of each change of the copy. Changes are recorded only in runs that have one.
     pub changes: Option<Arc<dyn ChangeSink>>,
