@@ -16,7 +16,7 @@ pub(crate) struct Pace {
 /// The first pause after a Source could not be reached, also if it is read seldom.
 const FIRST_RETRY: Duration = Duration::from_secs(2);
 
-/// The shortest pause that is kept: readings would follow one another without end, because none does not grow.
+/// The shortest pause that is kept. One of 0 would not grow, and readings would follow one another without end.
 const LEAST: Duration = Duration::from_millis(10);
 
 impl Pace {
