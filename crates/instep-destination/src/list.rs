@@ -59,8 +59,7 @@ pub fn resources(
     options: StreamOptions,
 ) -> impl Stream<Item = Result<Entry, Error>> + Send + 'static {
     let capability = Capability::ResourceList;
-    let listing = EntryListing { url: url.into(), options, capability, since: None };
-    stream(|entries| listing.run(entries))
+    EntryListing { url: url.into(), options, capability, since: None }.into_stream()
 }
 
 /// Lists every change of a Source since a time, or all that are listed: the entries of its Change Lists (§12), oldest
@@ -87,8 +86,7 @@ pub fn changes(
     since: Option<DateTime>,
     options: StreamOptions,
 ) -> impl Stream<Item = Result<Entry, Error>> + Send + 'static {
-    let listing = EntryListing { url: url.into(), options, capability: Capability::ChangeList, since };
-    stream(|entries| listing.run(entries))
+    EntryListing { url: url.into(), options, capability: Capability::ChangeList, since }.into_stream()
 }
 
 type EntrySender = mpsc::Sender<Result<Entry, Error>>;
@@ -124,6 +122,10 @@ struct EntryListing {
 }
 
 impl EntryListing {
+    fn into_stream(self) -> impl Stream<Item = Result<Entry, Error>> + Send + 'static {
+        stream(|entries| self.run(entries))
+    }
+
     async fn run(self, entries: EntrySender) {
         if let Err(error) = self.list(&entries).await {
             // Ignores the result: a receiver that was dropped needs no more entries.
