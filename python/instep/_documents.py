@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+from datetime import date
 from typing import IO, Any, ClassVar, Iterable, Iterator, Optional, TypeVar, Union, overload
 
 from ._files import replacing
@@ -13,7 +14,7 @@ from ._reading import read
 from ._sources import Readable
 from .errors import DocumentError
 
-Time = Union[DateTime, str, Any]
+Time = Union[DateTime, str, date]
 """A time: a :class:`DateTime`, a text, an aware ``datetime.datetime``, or a ``datetime.date``."""
 
 D = TypeVar("D", bound="Document")

@@ -1,6 +1,8 @@
 """The part of instep that is written in Rust."""
 
 import os
+from datetime import date as _date
+from datetime import datetime as _datetime
 from typing import IO, Any, Iterable, Literal, Optional, Protocol, TypedDict, Union, final
 
 from typing_extensions import Self, Unpack
@@ -21,7 +23,7 @@ __all__ = [
     "validate_package",
 ]
 
-_Time = Union[DateTime, str, Any]
+_Time = Union[DateTime, str, _date]
 _Attributes = list[tuple[str, str, str]]
 
 class _Sink(Protocol):
@@ -88,7 +90,7 @@ class DateTime:
     @property
     def precision(self) -> Literal["year", "month", "day", "minute", "second", "fraction"]: ...
     def timestamp(self) -> float: ...
-    def to_datetime(self) -> Any: ...
+    def to_datetime(self) -> _datetime: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __lt__(self, other: DateTime, /) -> bool: ...
     def __le__(self, other: DateTime, /) -> bool: ...

@@ -15,9 +15,12 @@ Documents are read and written in threads, so that the event loop goes on. Cance
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
+from contextlib import suppress
+from contextvars import copy_context
 from types import TracebackType
-from typing import Any, Callable, Optional, TypeVar, Union
+from typing import IO, Any, Callable, Optional, TypeVar, Union
 
 from . import _commands, _kinds, _reading
 from ._commands import AuditReport, Folder, PublishReport, SyncReport, Tree
@@ -27,7 +30,7 @@ from ._native import Reader as BlockingReader
 from ._program import Option, Progress
 from ._sources import Readable
 
-__all__ = ["Reader", "audit", "explore", "load", "publish", "read", "sync", "validate"]
+__all__ = ["Reader", "audit", "explore", "load", "publish", "read", "sync", "validate", "validate_package"]
 
 R = TypeVar("R")
 
@@ -106,9 +109,32 @@ async def load(source: Readable, *, base: Optional[str] = None, timeout: float =
     return await asyncio.to_thread(_kinds.load, source, base=base, timeout=timeout)
 
 
-async def validate(source: Readable, **options: Any) -> Report:
+async def validate(
+    source: Readable,
+    *,
+    version: str = "1.1",
+    strict: bool = False,
+    base: Optional[str] = None,
+    expected: Optional[str] = None,
+    timeout: float = 30.0,
+) -> Report:
     """Check a document as :func:`instep.validate` does."""
-    return await asyncio.to_thread(_reading.validate, source, **options)
+    return await asyncio.to_thread(
+        _reading.validate, source, version=version, strict=strict, base=base, expected=expected, timeout=timeout
+    )
+
+
+async def validate_package(
+    source: Union[str, "os.PathLike[str]", bytes, IO[bytes]],
+    *,
+    version: str = "1.1",
+    strict: bool = False,
+    expected: Optional[str] = None,
+) -> tuple[Report, Optional[Report]]:
+    """Check a package as :func:`instep.validate_package` does."""
+    return await asyncio.to_thread(
+        _reading.validate_package, source, version=version, strict=strict, expected=expected
+    )
 
 
 async def sync(
@@ -167,7 +193,7 @@ async def _finished(
             pass
         loop.call_soon_threadsafe(call, event)
 
-    running = asyncio.ensure_future(asyncio.to_thread(finish, None if progress is None else report))
+    running = _in_thread(loop, lambda: finish(None if progress is None else report))
     try:
         result = await asyncio.shield(running)
         # The events that the thread has handed over come before the result.
@@ -185,3 +211,28 @@ async def _finished(
     if faults:
         raise faults[0]
     return result
+
+
+def _in_thread(loop: asyncio.AbstractEventLoop, work: Callable[[], R]) -> asyncio.Future[R]:
+    """Do work in a thread of its own, and return its future result.
+
+    The threads of the event loop are few. A run may take months, and others need them to read documents.
+    """
+    ended: asyncio.Future[R] = loop.create_future()
+
+    def settle(settling: Callable[[Any], None], outcome: Any) -> None:
+        if not ended.done():
+            settling(outcome)
+
+    def do() -> None:
+        try:
+            settling: Callable[[Any], None] = ended.set_result
+            outcome: Any = work()
+        except BaseException as fault:
+            settling, outcome = ended.set_exception, fault
+        # A loop that is closed waits for no result.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, settling, outcome)
+
+    threading.Thread(target=copy_context().run, args=(do,), daemon=True).start()
+    return ended

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import pathlib
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -44,6 +47,44 @@ def test_a_source_is_read_and_copied_without_blocking_the_loop(source: Source, t
         assert (await aio.validate(listed.uri)).is_valid
         assert isinstance(await aio.load(listed.uri), instep.ResourceList)
         assert (await aio.audit(source.url, tmp_path / "copy")).is_same
+
+    asyncio.run(main())
+
+
+def test_o918_a_package_is_checked_without_blocking_the_loop(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "package.zip"
+    entry = instep.Entry("http://example.com/a", path="/a", length=5)
+    manifest = instep.ResourceDumpManifest([entry], at="2013-01-03T09:00:00Z", up="http://example.com/caps.xml")
+    with instep.PackageWriter(path, manifest) as writer:
+        writer.add("/a", b"hello")
+    reports = asyncio.run(aio.validate_package(path, expected="resourcedump"))
+    assert [report is not None and report.is_valid for report in reports] == [True, True]
+    with pytest.raises(TypeError):
+        asyncio.run(aio.validate(path, stric=True))  # type: ignore[call-arg]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the program is a shell script")
+def test_o919_long_runs_leave_the_threads_of_the_loop_to_others(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipe, slow = tmp_path / "pipe", tmp_path / "instep"
+    os.mkfifo(pipe)
+    slow.write_text(f"#!/bin/sh\nexec cat '{pipe}'\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("INSTEP_PROGRAM", str(slow))
+    names = ("capability", "entries", "bytes", "at", "completed", "from", "until", "problem")
+    tree: dict[str, Any] = {**dict.fromkeys(names), "type": "tree", "uri": "http://example.com/", "index": False, "children": []}
+
+    async def read_meanwhile() -> None:
+        # The run has begun when the first one has ended.
+        for _ in range(2):
+            await asyncio.wait_for(aio.load(resources(1).to_xml().encode()), 60)
+        pipe.write_text(json.dumps(tree) + "\n")
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(max_workers=1))
+        explored, _ = await asyncio.gather(aio.explore("http://example.com/"), read_meanwhile())
+        assert explored.uri == "http://example.com/"
 
     asyncio.run(main())
 

@@ -97,6 +97,31 @@ def test_a_long_list_becomes_an_index_with_parts_and_is_read_back(tmp_path: path
     ]
 
 
+def test_o913_a_file_that_a_program_has_opened_stays_open() -> None:
+    file = io.BytesIO(resync.ResourceList([resync.Resource("http://example.com/a")]).as_xml().encode())
+    read = resync.ResourceList()
+    read.parse(fh=file)
+    assert not file.closed and [resource.uri for resource in read] == ["http://example.com/a"]
+
+
+def test_o914_a_subclass_of_resource_may_have_slots_of_its_own() -> None:
+    class Numbered(resync.Resource):
+        __slots__ = ("number",)
+        number: int
+
+    numbered = Numbered("http://example.com/a", length=5)
+    numbered.number = 7
+    assert (numbered.number, numbered.length, numbered.md5, numbered.capability) == (7, 5, None, None)
+    assert numbered == resync.Resource("http://example.com/a")
+
+
+def test_o915_a_mapping_may_lead_to_the_root_of_the_disk() -> None:
+    mapper = Mapper(["http://example.com/", "/"])
+    assert mapper.src_to_dst("http://example.com/srv/a") == "/srv/a"
+    assert mapper.dst_to_src("/srv/a") == "http://example.com/srv/a"
+    assert Mapper(["/", "/srv"]).unsafe() and Mapper(["/srv", "/"]).unsafe() and not mapper.unsafe()
+
+
 def test_o611_an_index_of_change_lists_is_read_with_the_changes_of_its_lists(tmp_path: pathlib.Path) -> None:
     mapper = Mapper(["http://example.com", str(tmp_path)])
     changes = resync.ChangeList(mapper=mapper)

@@ -278,6 +278,12 @@ def test_o325_entries_are_entries_and_a_document_can_be_added_to_itself() -> Non
     assert len(document) == 4
 
 
+def test_o916_a_time_of_another_type_is_refused_also_by_type_checkers() -> None:
+    with pytest.raises(TypeError):
+        instep.Entry("http://example.com/a", lastmod=5)  # type: ignore[arg-type]
+    assert instep.DateTime("2013-01").to_datetime().month == 1
+
+
 def test_o840_until_does_not_close_a_document_of_a_draft() -> None:
     xml = instep.ChangeList(from_=AT, until="2013-01-04T09:00:00Z", up=UP).to_xml()
     assert instep.ChangeList.read(xml.encode()).is_closed

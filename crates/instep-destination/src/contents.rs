@@ -30,7 +30,8 @@ type WithLine<'a> = dyn FnMut(usize, Result<Option<CdxjLine>, Error>) -> bool + 
 
 /// The resources of a copy as its state records them: each was verified when it arrived, and has its final name.
 ///
-/// A copy can be read while a run changes it. A reader sees what was committed when its reading began.
+/// A copy can be read while a run changes it. A reader sees what was committed when its reading began. One thread uses a
+/// value at a time: open one for each.
 ///
 /// ```no_run
 /// use instep_destination::Contents;

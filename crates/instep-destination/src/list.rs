@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use futures_util::Stream;
 use instep_net::Origin;
 use resourcesync::{Capability, DateTime, Entry, Form, Uri};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, task::JoinHandle};
 
 use crate::{
     AccessOptions, Error,
@@ -58,7 +58,8 @@ pub fn resources(
     url: impl Into<String>,
     options: StreamOptions,
 ) -> impl Stream<Item = Result<Entry, Error>> + Send + 'static {
-    stream(EntryListing { url: url.into(), options, capability: Capability::ResourceList, since: None })
+    let capability = Capability::ResourceList;
+    EntryListing { url: url.into(), options, capability, since: None }.into_stream()
 }
 
 /// Lists every change of a Source since a time, or all that are listed: the entries of its Change Lists (§12), oldest
@@ -85,21 +86,31 @@ pub fn changes(
     since: Option<DateTime>,
     options: StreamOptions,
 ) -> impl Stream<Item = Result<Entry, Error>> + Send + 'static {
-    stream(EntryListing { url: url.into(), options, capability: Capability::ChangeList, since })
+    EntryListing { url: url.into(), options, capability: Capability::ChangeList, since }.into_stream()
 }
 
 type EntrySender = mpsc::Sender<Result<Entry, Error>>;
 
 /// Runs a listing in a task of its own, and returns the stream of its entries.
-fn stream(listing: EntryListing) -> impl Stream<Item = Result<Entry, Error>> + Send + 'static {
+fn stream<F: Future<Output = ()> + Send + 'static>(
+    list: impl FnOnce(EntrySender) -> F + Send + 'static,
+) -> impl Stream<Item = Result<Entry, Error>> + Send + 'static {
     let (sender, receiver) = mpsc::channel(AHEAD);
-    let mut listing = Some((listing, sender));
-    futures_util::stream::unfold(receiver, move |mut receiver| {
+    let mut begin = Some(move || tokio::spawn(list(sender)));
+    let nothing_runs: Option<JoinHandle<()>> = None;
+    futures_util::stream::unfold((receiver, nothing_runs), move |(mut receiver, mut running)| {
         // Nothing is requested before the stream is polled.
-        if let Some((listing, sender)) = listing.take() {
-            tokio::spawn(listing.run(sender));
+        if let Some(begin) = begin.take() {
+            running = Some(begin());
         }
-        async move { receiver.recv().await.map(|entry| (entry, receiver)) }
+        async move {
+            if let Some(entry) = receiver.recv().await {
+                return Some((entry, (receiver, running)));
+            }
+            // A listing that a fault in the program ended is not complete, and must not look so.
+            let fault = running.take()?.await.err()?;
+            Some((Err(fault.into()), (receiver, None)))
+        }
     })
 }
 
@@ -111,6 +122,10 @@ struct EntryListing {
 }
 
 impl EntryListing {
+    fn into_stream(self) -> impl Stream<Item = Result<Entry, Error>> + Send + 'static {
+        stream(|entries| self.run(entries))
+    }
+
     async fn run(self, entries: EntrySender) {
         if let Err(error) = self.list(&entries).await {
             // Ignores the result: a receiver that was dropped needs no more entries.

@@ -1,10 +1,13 @@
 //! The place of a copy, for callers that only read it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 /// The place of a copy: its folder, and the URL of its state in PostgreSQL if the folder may not have been used
 /// before.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CopyLocation {
     /// The folder of the copy.
@@ -23,6 +26,13 @@ impl CopyLocation {
     #[must_use]
     pub fn with_state(self, url: impl Into<String>) -> Self {
         Self { state: Some(url.into()), ..self }
+    }
+}
+
+/// Leaves out the URL of the state, which may contain a password.
+impl fmt::Debug for CopyLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CopyLocation").field("dir", &self.dir).finish_non_exhaustive()
     }
 }
 

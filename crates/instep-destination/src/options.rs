@@ -7,6 +7,7 @@ mod object_copy;
 mod selection;
 
 use std::{
+    fmt,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -21,7 +22,7 @@ use resourcesync::DateTime;
 pub use selection::SelectionOptions;
 
 /// Options for making a copy and keeping it up to date.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct SyncOptions {
     /// Any URL of the Source, as the operator typed it.
@@ -86,7 +87,7 @@ pub struct SyncOptions {
     pub all_versions: bool,
     /// `true` if the run continues after the first synchronization, and applies changes until it is shut down.
     pub follow: bool,
-    /// The shortest and the longest pause between two rounds while following.
+    /// The shortest and the longest pause between two rounds while following; at least 10 ms.
     pub poll: (Duration, Duration),
     /// The receiver of each change of the copy. Changes are recorded only in runs that have one.
     pub changes: Option<Arc<dyn ChangeSink>>,
@@ -157,6 +158,13 @@ impl SyncOptions {
             return Err(Error::Usage { what });
         }
         Ok(())
+    }
+}
+
+/// Shows which copy of which Source the options are for: the URL of a state may contain a password.
+impl fmt::Debug for SyncOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SyncOptions").field("url", &self.url).field("dir", &self.dir).finish_non_exhaustive()
     }
 }
 

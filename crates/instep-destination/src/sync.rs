@@ -28,6 +28,9 @@ use crate::{
 /// Makes or updates a copy of a Source's resources (§5.2). With [`SyncOptions::follow`] it runs until
 /// [`SyncOptions::shutdown`] is given.
 ///
+/// The future is not `Send`: give it a thread of its own. Dropping it ends the run as a kill would, and the next run
+/// resumes; it may find the copy locked for a moment.
+///
 /// # Errors
 /// If the run cannot continue. A problem with one resource is reported to the monitor, and the resource is pending.
 pub async fn sync(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncReport, Error> {

@@ -1,13 +1,13 @@
 //! The options of a fleet.
 
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 use instep_destination::{AccessOptions, CallbackOptions, CopyPlace};
 
 use crate::{place::FleetPlace, schedule::PacingRules};
 
 /// Options for keeping a fleet current: its folder, and the budgets of all its Sources together.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct FleetOptions {
     /// The folder of the fleet: its record, and the copies of Sources that name no folder.
@@ -77,5 +77,17 @@ impl FleetOptions {
     /// Returns the place of the fleet.
     pub(crate) fn place(&self) -> FleetPlace {
         FleetPlace::in_folder(&self.dir).with_state(self.state.clone())
+    }
+}
+
+/// Shows which fleet the options are for: the URLs of its database and of its webhook may contain secrets.
+impl fmt::Debug for FleetOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FleetOptions")
+            .field("dir", &self.dir)
+            .field("runs", &self.runs)
+            .field("runs_per_host", &self.runs_per_host)
+            .field("access", &self.access)
+            .finish_non_exhaustive()
     }
 }

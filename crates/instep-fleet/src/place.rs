@@ -1,9 +1,9 @@
 //! The place of a fleet: its folder, and the database that several workers share.
 
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 /// The place of a fleet.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FleetPlace {
     /// The folder of the fleet; if its record is in a database, the folder of this worker.
@@ -22,5 +22,29 @@ impl FleetPlace {
     #[must_use]
     pub fn with_state(self, state: Option<String>) -> Self {
         Self { state, ..self }
+    }
+}
+
+/// Leaves out the URL of the database, which may contain a password.
+impl fmt::Debug for FleetPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FleetPlace").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FleetOptions;
+
+    #[test]
+    fn o910_the_password_of_the_database_of_a_fleet_is_not_shown() {
+        let mut options = FleetOptions::new("fleet");
+        options.state = Some("postgres://fleet:hunter2@db.example.org/fleet".to_owned());
+        options.webhook = Some("https://chat.example.org/hooks/hunter2".to_owned());
+        let place = FleetPlace::in_folder("fleet").with_state(options.state.clone());
+        for shown in [format!("{options:?}"), format!("{place:?}")] {
+            assert!(!shown.contains("hunter2"), "{shown}");
+        }
     }
 }

@@ -64,7 +64,8 @@ impl Client {
         let user_agent = HeaderValue::from_str(&options.user_agent)
             .map_err(|_| HttpError::Option { what: "The user agent cannot be sent".to_owned() })?;
         let hosts = Hosts::new(&options);
-        let bandwidth = options.bwlimit.map(|limit| Arc::new(Rate::new(limit as f64)));
+        let bwlimit = options.bwlimit.filter(|limit| *limit > 0);
+        let bandwidth = bwlimit.map(|limit| Arc::new(Rate::new(limit as f64)));
         let requests = AtomicU64::new(0);
         let flights = Arc::default();
         Ok(Self(Arc::new(SharedClient {

@@ -39,7 +39,7 @@ impl Hosts {
                 per_host,
                 streams: options.streams.clamp(per_host, transfers),
                 most_idle: options.idle_per_host.unwrap_or(per_host),
-                rate: options.rate,
+                rate: options.rate.filter(|rate| *rate > 0.0),
                 adaptive: options.adaptive,
                 seats: options.seats.clone(),
                 kept: Arc::new(KeptConnections::new(transfers)),

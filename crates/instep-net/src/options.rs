@@ -46,9 +46,9 @@ pub struct HttpOptions {
     /// The number of connections to one host that are kept open without a request; `None` for as many as `per_host`, so
     /// that no transfer needs a new one.
     pub idle_per_host: Option<usize>,
-    /// The number of requests a second to one host; `None` for no limit.
+    /// The number of requests a second to one host; `None` or 0 for no limit.
     pub rate: Option<f64>,
-    /// The number of bytes a second in all; `None` for no limit.
+    /// The number of bytes a second in all; `None` or 0 for no limit.
     pub bwlimit: Option<u64>,
     /// The URL of the proxy; `None` for no proxy. The environment is not consulted.
     pub proxy: Option<String>,

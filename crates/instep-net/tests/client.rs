@@ -45,6 +45,20 @@ fn refusal(result: Result<String, HttpError>) -> Refusal {
 }
 
 #[tokio::test]
+async fn o917_a_limit_of_zero_is_no_limit() {
+    let source = FakeSource::start().with_resources([("a", "one"), ("b", "two")]);
+    let mut options = options(&source);
+    (options.rate, options.bwlimit) = (Some(0.0), Some(0));
+    let client = Client::new(options).unwrap();
+    let both = async {
+        for (path, held) in [("a", "one"), ("b", "two")] {
+            assert_eq!(text(&client, &source.url(path)).await.unwrap(), held);
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), both).await.expect("the requests wait for no limit");
+}
+
+#[tokio::test]
 async fn d23_private_addresses_are_refused_at_connect() {
     let bystander = FakeSource::start();
     let port = bystander.host().rsplit(':').next().unwrap();

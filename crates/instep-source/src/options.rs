@@ -9,6 +9,7 @@ mod versions;
 
 use std::{
     collections::BTreeMap,
+    fmt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -25,7 +26,7 @@ pub use set::{CodingRule, Content, FrequencyRule, GenericRule, LinkRule, SetOpti
 pub use versions::VersionOptions;
 
 /// The options of a Source: its content, its places and its documents.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct PublishOptions {
     /// The URI that `out` is served at, with or without a final slash, with or without a path.
@@ -131,5 +132,31 @@ impl PublishOptions {
     /// Returns `true` if the bytes of present states are kept: a patch or a version needs them once they are past.
     pub(crate) fn needs_present_states(&self) -> bool {
         self.patches().is_some() || self.versions.is_some()
+    }
+}
+
+/// Shows which Source the options are for: the URL of a catalogue may contain a password.
+impl fmt::Debug for PublishOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PublishOptions")
+            .field("base_url", &self.base_url)
+            .field("sets", &self.sets)
+            .field("out", &self.out)
+            .field("deliver_to", &self.deliver_to)
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o910_the_password_of_a_catalogue_is_not_shown() {
+        let mut options = PublishOptions::new("data", "https://example.org/");
+        options.catalogue = Some("postgres://source:hunter2@db.example.org/sources".to_owned());
+        let shown = format!("{options:?}");
+        assert!(shown.contains("https://example.org/") && !shown.contains("hunter2"), "{shown}");
     }
 }

@@ -1,5 +1,6 @@
 //! Listings whose stream was dropped, and of Sources of which one list cannot be read.
 
+use futures_util::StreamExt as _;
 use instep_testkit::{FakeSource, Fault, Layout};
 
 use super::*;
@@ -18,6 +19,17 @@ fn document(source: &FakeSource, capability: &str, entries: &[(&str, &str)]) -> 
         "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:rs='http://www.openarchives.org/rs/terms/'>\
          <rs:md capability='{capability}'/>{entries}</urlset>"
     )
+}
+
+#[tokio::test]
+async fn o911_a_listing_that_a_fault_in_the_program_ends_does_not_look_complete() {
+    let entry = Entry::new("http://h/a".parse().unwrap());
+    let broken = stream(|entries| async move {
+        entries.send(Ok(entry)).await.unwrap();
+        panic!("a fault in the program");
+    });
+    let listed: Vec<_> = broken.collect().await;
+    assert!(matches!(&*listed, [Ok(_), Err(Error::Task { .. })]), "{listed:?}");
 }
 
 #[tokio::test]

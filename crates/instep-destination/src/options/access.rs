@@ -5,7 +5,7 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use instep_net::{Client, Credentials, ExchangeObserver, HttpError, HttpOptions, Origin, Scope, netrc};
 
 /// The options of the network: scope, limits, timeouts, credentials.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct AccessOptions {
     /// The number of transfers at a time in all.
@@ -13,9 +13,9 @@ pub struct AccessOptions {
     /// The number of parallel transfers to one host. Over HTTP/2, whose requests share one connection, it grows up to
     /// `transfers`, as long as throughput grows and the host does not slow down.
     pub per_host: usize,
-    /// The number of requests a second to one host; `None` for no limit.
+    /// The number of requests a second to one host; `None` or 0 for no limit.
     pub rate: Option<f64>,
-    /// The number of bytes a second of all transfers together; `None` for no limit.
+    /// The number of bytes a second of all transfers together; `None` or 0 for no limit.
     pub bwlimit: Option<u64>,
     /// The number of attempts that follow a failed first one.
     pub retries: u32,
@@ -147,6 +147,25 @@ impl AccessOptions {
     }
 }
 
+/// Leaves out the proxy, whose URL may contain a password.
+impl fmt::Debug for AccessOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AccessOptions")
+            .field("transfers", &self.transfers)
+            .field("per_host", &self.per_host)
+            .field("rate", &self.rate)
+            .field("bwlimit", &self.bwlimit)
+            .field("retries", &self.retries)
+            .field("timeout", &self.timeout)
+            .field("strict_origin", &self.strict_origin)
+            .field("allow_origins", &self.allow_origins)
+            .field("credentials", &self.credentials)
+            .field("ca_file", &self.ca_file)
+            .field("user_agent", &self.user_agent)
+            .finish_non_exhaustive()
+    }
+}
+
 fn origin(what: &str, text: &str) -> Result<Origin, HttpError> {
     Origin::parse(text)
         .map_err(|reason| HttpError::Option { what: format!("The {what} {text:?} cannot be used: {reason}") })
@@ -208,10 +227,23 @@ impl fmt::Debug for Secret {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{CopyLocation, SyncOptions};
 
     #[test]
     fn a_secret_is_not_shown() {
         let credential = Credential::Bearer { origin: None, token: Secret::new("hunter2") };
         assert!(!format!("{credential:?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn o910_the_password_of_a_proxy_or_a_database_is_not_shown() {
+        let database = "postgres://copies:hunter2@db.example.org/copies";
+        let mut options = SyncOptions::new("https://example.org/", "copy");
+        options.state = Some(database.to_owned());
+        options.access.proxy = Some("http://me:hunter2@proxy.example.org:3128".to_owned());
+        let place = CopyLocation::in_folder("copy").with_state(database);
+        for shown in [format!("{options:?}"), format!("{:?}", options.access), format!("{place:?}")] {
+            assert!(!shown.contains("hunter2"), "{shown}");
+        }
     }
 }

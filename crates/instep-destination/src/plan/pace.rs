@@ -16,9 +16,13 @@ pub(crate) struct Pace {
 /// The first pause after a Source could not be reached, also if it is read seldom.
 const FIRST_RETRY: Duration = Duration::from_secs(2);
 
+/// The shortest pause that is kept. One of 0 would not grow, and readings would follow one another without end.
+const LEAST: Duration = Duration::from_millis(10);
+
 impl Pace {
     /// Returns a pace between the shortest and the longest pause. It begins with the shortest.
     pub(crate) fn new((shortest, longest): (Duration, Duration)) -> Self {
+        let shortest = shortest.max(LEAST);
         Self { shortest, longest: longest.max(shortest), pause: shortest, retry: None }
     }
 
@@ -66,6 +70,14 @@ mod tests {
         let busy: Vec<_> = (0..20).map(|_| pace.after(true)).collect();
         assert_eq!(busy.last(), Some(&Duration::from_secs(1)));
         assert_eq!(pace.after_failure(), Duration::from_secs(2));
+    }
+
+    #[test]
+    fn o912_a_pause_of_nothing_grows_too_while_a_source_is_quiet() {
+        let mut pace = Pace::new((Duration::ZERO, Duration::from_secs(60)));
+        let quiet: Vec<_> = (0..40).map(|_| pace.after(false)).collect();
+        assert_eq!(quiet.last(), Some(&Duration::from_secs(60)));
+        assert!(!Pace::new((Duration::ZERO, Duration::ZERO)).pause().is_zero());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 mod access;
 mod threads;
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
@@ -41,7 +41,7 @@ const REQUEST_TIME: Duration = Duration::from_secs(60);
 const COMPACTION_TIME: Duration = Duration::from_secs(1_800);
 
 /// The listener for applications and the operator.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct AdminOptions {
     /// A loopback address and a port; port 0 takes any free one. `unix:PATH` is a socket there.
@@ -53,6 +53,13 @@ pub struct AdminOptions {
 impl Default for AdminOptions {
     fn default() -> Self {
         Self { listen: "127.0.0.1:0".to_owned(), token: None }
+    }
+}
+
+/// Leaves out the token.
+impl fmt::Debug for AdminOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AdminOptions").field("listen", &self.listen).finish_non_exhaustive()
     }
 }
 
@@ -195,6 +202,12 @@ fn failed(what: &str) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn o910_the_token_of_the_listener_is_not_shown() {
+        let options = AdminOptions { token: Some("hunter2".to_owned()), ..AdminOptions::default() };
+        assert!(!format!("{options:?}").contains("hunter2"));
+    }
 
     #[test]
     fn o366_the_scheme_of_a_token_is_known_in_any_case() {

@@ -98,7 +98,7 @@ impl LimitArgs {
         options.transfers = self.transfers.max(1);
         options.per_host = self.per_host.max(1);
         options.rate = self.rate;
-        // 0 means no limit, as in rsync and rclone: with no bytes allowed, a run would wait forever.
+        // 0 means no limit, as in rsync and rclone.
         options.bwlimit = self.bwlimit.filter(|limit| *limit > 0);
         options.retries = self.retries;
         options.timeout = self.timeout;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+from contextlib import nullcontext
 from typing import Any, Iterator, Optional
 
 from .resource_container import ResourceContainer
@@ -54,10 +55,11 @@ class ListBase(ResourceContainer):
         str_data: Optional[str] = None,
         **kwargs: Any,
     ) -> None:
-        """Read one document from a URL or path, a file, or a text."""
+        """Read one document from a URL or path, a file, which stays open, or a text."""
+        opened = None
         if uri is not None:
             try:
-                fh = url_or_file_open(uri)
+                fh = opened = url_or_file_open(uri)
             except OSError as error:
                 raise Exception(f"Failed to load sitemap/sitemapindex from {uri} ({error})") from error
         elif str_data is not None:
@@ -68,7 +70,7 @@ class ListBase(ResourceContainer):
         if fh is None:
             raise Exception("Nothing to parse")
         sitemap = self.new_sitemap()
-        with fh:
+        with opened or nullcontext():
             sitemap.parse_xml(fh=fh, resources=self, capability=self.capability_name, sitemapindex=False)
         self.parsed_index = sitemap.parsed_index
 

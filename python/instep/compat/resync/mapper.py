@@ -103,7 +103,7 @@ class Map:
 
     def strip_trailing_slashes(self, path: str) -> str:
         """Return a path without slashes at its end."""
-        return path.rstrip("/") if len(path) > 1 else path
+        return path.rstrip("/")
 
     def dst_to_src(self, dst_file: str) -> Optional[str]:
         """Return the URI of a path; ``None`` if the mapping does not cover it."""
@@ -125,7 +125,8 @@ class Map:
         """Return ``True`` if the Source is local, and one of its path and the copy's begins with the other."""
         if urlparse(self.src_uri).scheme:
             return False
-        source, copy = os.path.normpath(self.src_uri), os.path.normpath(self.dst_path)
+        # That of the root of the disk has lost its only slash.
+        source, copy = os.path.normpath(self.src_uri or "/"), os.path.normpath(self.dst_path or "/")
         return os.path.commonprefix([source, copy]) in (source, copy)
 
     def __repr__(self) -> str:

@@ -134,7 +134,8 @@ class Resource:
         resource: Optional[Any] = None,
     ) -> None:
         given = dict(locals())
-        for name in self.__slots__:
+        # Not those of `self`: a subclass may have `__slots__` of its own.
+        for name in Resource.__slots__:
             object.__setattr__(self, name, None)
         if resource is not None:
             for name in _COPIED:

@@ -58,7 +58,7 @@ class ResourceListBuilder:
         resources = ResourceList() if resource_list is None else resource_list
         if resources.md_at is None:
             resources.md_at = datetime_to_str()
-        for path in [mapping.dst_path for mapping in self.mapper.mappings] if paths is None else paths:
+        for path in [mapping.dst_path or "/" for mapping in self.mapper.mappings] if paths is None else paths:
             self.logger.info("Scanning disk from %s" % (path,))
             self.from_disk_add_path(path=path, resource_list=resources)
         resources.md_completed = datetime_to_str()
