@@ -1,22 +1,33 @@
 //! Replaces a file by a new one as a whole.
 
 use std::{
-    fs::{self, Permissions},
+    fs::{self, Metadata, Permissions},
     io::{self, Write as _},
     os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown},
     path::Path,
 };
 
 /// Writes a file in place of an earlier one, whose permissions and, if possible, owner it gets: readers see one of the two,
-/// also if the disk is full. A symbolic link stays a link, and a device or pipe is written to.
+/// also if the disk is full. A symbolic link stays a link, and a device or pipe is written to, and so is a file in a folder
+/// that this user may not write, such as that of a web server.
 ///
-/// Errors: the folder of the file cannot be written, or the disk fails.
+/// Errors: neither the file nor its folder can be written, or the disk fails.
 pub(crate) fn replace_file(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let former = fs::metadata(file).ok();
     if former.as_ref().is_some_and(|former| !former.is_file()) {
         return fs::write(file, bytes);
     }
-    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let place = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    match replace_whole(&place, bytes, former.as_ref()) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && former.is_some() => {
+            fs::write(place, bytes)
+        }
+        replaced => replaced,
+    }
+}
+
+/// Writes a new file and gives it the name, the permissions and, if possible, the owner of the former one.
+fn replace_whole(file: &Path, bytes: &[u8], former: Option<&Metadata>) -> io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // The mask of the process applies to these permissions.
     let mode = Permissions::from_mode(0o666);
@@ -27,6 +38,6 @@ pub(crate) fn replace_file(file: &Path, bytes: &[u8]) -> io::Result<()> {
         unfinished.as_file().set_permissions(former.permissions())?;
     }
     unfinished.as_file().sync_all()?;
-    unfinished.persist(&file).map_err(|error| error.error)?;
+    unfinished.persist(file).map_err(|error| error.error)?;
     Ok(())
 }

@@ -46,7 +46,8 @@ impl Draft {
     /// inventory, and the inventory is new, so that it can tell.
     fn may_be_gone(&self, change: DateTime) -> bool {
         let known = plausible(self.history.last_gap, Some(self.clocks.latest_time()));
-        !self.inventory.was_applied && known.is_some_and(|known| change.end() <= known.instant())
+        let can_tell = !self.inventory.was_applied && !self.history.has_former_inventory;
+        can_tell && known.is_some_and(|known| change.end() <= known.instant())
     }
 
     /// Plans to delete held resources that no part of the inventory names, or to keep them if nothing is deleted; the

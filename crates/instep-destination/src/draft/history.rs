@@ -19,6 +19,8 @@ pub(crate) struct SetHistory {
     /// inventory since: of what changed before it, a new inventory without a time can tell. An inventory that states none
     /// counts with the time that the copy had reached before it, or that of its newest entry (O775), once it was applied.
     pub(crate) last_gap: Option<DateTime>,
+    /// `true` if the inventory is a former state of the one that was applied last: it cannot tell what was deleted since.
+    pub(crate) has_former_inventory: bool,
     /// `true` if the state keeps deletions of the set: usually it does not, which saves a look-up for each resource.
     pub(super) keeps_deletions: bool,
 }
@@ -30,6 +32,7 @@ impl SetHistory {
             applied_changes: state.checkpoint(set)?.is_some_and(|checkpoint| checkpoint.datetime.is_some()),
             has_no_changes: false,
             last_gap: last_gap::read(state, set)?,
+            has_former_inventory: false,
             keeps_deletions: state.keeps_deletions(set)?,
         })
     }

@@ -93,8 +93,9 @@ pub struct HeldResource {
 }
 
 impl HeldResource {
-    /// The sets of a resource whose sets are unknown: it belongs to each set, and is removed with any of them.
-    pub(crate) const SETS_UNKNOWN: i64 = i64::MAX;
+    /// The sets of a resource whose sets are unknown: it belongs to each set, and is removed with any of them. The bit that
+    /// no set has tells it from a resource that all sets have.
+    pub(crate) const SETS_UNKNOWN: i64 = -1;
 
     /// Returns `true` if a set holds it.
     pub(crate) fn is_in(&self, set: SetId) -> bool {
@@ -251,4 +252,17 @@ impl KeptDeletion {
 
 fn is_since(deleted: DateTime, changed: Option<DateTime>) -> bool {
     changed.is_none_or(|changed| changed.unix_micros() < deleted.unix_micros())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o645_a_resource_of_all_sets_that_a_copy_can_have_is_not_one_of_unknown_sets() {
+        let all = (0..SetId::MOST).fold(0, |all, set| all | SetId(set).mask());
+        assert_ne!(all, HeldResource::SETS_UNKNOWN);
+        let is_known = |set| SetId(set).mask() & HeldResource::SETS_UNKNOWN != 0;
+        assert!((0..SetId::MOST).all(is_known), "it belongs to each of them");
+    }
 }

@@ -113,7 +113,8 @@ impl SyncRun<'_> {
         if self.options.as_of.is_none() {
             stay_at_least(&mut read.checkpoint, held.as_ref());
             let newest = set.with(|draft| draft.inventory.newest);
-            set.last_gap_end = inventory.last_gap_end(found, held.as_ref(), newest);
+            let is_former = set.with(|draft| draft.history.has_former_inventory);
+            set.last_gap_end = inventory.last_gap_end(found, held.as_ref(), newest).filter(|_| !is_former);
         }
         set.inventory = inventory.deciding_time().filter(|_| inventory.complete);
         let is_settled = self.options.as_of.is_some() || self.settles(set, &inventory, &read, anew)?;

@@ -8,28 +8,30 @@ use crate::{
     state::{Action, ActionKind, ReadState},
 };
 
-/// Returns `true` if HTML arrived instead of another type, and neither length nor digest could detect it (D31).
-pub(super) fn is_a_page_instead(
+/// Returns the content instead of which HTML arrived, if neither length nor digest could detect it (D31); `None` if the
+/// arrival is no such page.
+pub(super) fn page_instead_of(
     action: &Action,
     outcome: &FetchOutcome,
     state: &dyn ReadState,
-) -> Result<bool, Error> {
-    let FetchOutcome::Staged(arrival) = outcome else { return Ok(false) };
+) -> Result<Option<String>, Error> {
+    let FetchOutcome::Staged(arrival) = outcome else { return Ok(None) };
     let metadata = &action.desired.metadata;
     let is_page = arrival.media_type.as_deref().is_some_and(is_html);
     if !is_page || arrival.verified || metadata.length.is_some() {
-        return Ok(false);
+        return Ok(None);
     }
     if let Some(listed) = &metadata.media_type {
-        return Ok(!is_html(listed.as_str()));
+        return Ok((!is_html(listed.as_str())).then(|| "what the Source lists".to_owned()));
     }
     if action.kind == ActionKind::Create {
-        return Ok(false);
+        return Ok(None);
     }
     // The entry states no type, but the held version had one (O734).
     let held = state.held(action.desired.uri.as_str())?;
     let held_type = held.and_then(|held| held.metadata.media_type);
-    Ok(held_type.is_some_and(|held_type| stays_no_page(held_type.as_str())))
+    let held_type = held_type.filter(|held_type| stays_no_page(held_type.as_str()));
+    Ok(held_type.map(|held_type| format!("the {} that is held", held_type.as_str())))
 }
 
 fn is_html(text: &str) -> bool {

@@ -6,7 +6,7 @@ use instep_net::{HttpError, Permission};
 use resourcesync::{DateTime, MediaType, Uri};
 
 use super::{
-    doubtful::{former_state, is_a_page_instead},
+    doubtful::{former_state, page_instead_of},
     unexplained::Unexplained,
 };
 use crate::{
@@ -108,12 +108,12 @@ pub(super) fn settle(
         let failure = TransferFailure::new(ProblemKind::Mismatch, what);
         return Ok(Settlement::pending(set, task.context.action.desired, failure));
     }
-    let is_page = is_a_page_instead(&task.context.action, &outcome, run.state())?;
+    let page_instead = page_instead_of(&task.context.action, &outcome, run.state())?;
     let failure = match outcome {
-        FetchOutcome::Staged(arrival) if is_page => {
+        FetchOutcome::Staged(arrival) if page_instead.is_some() => {
             run.copy.store.staging().discard(&[arrival.staged.name]);
             run.login_page.page(&task.uri, arrival.staged.length);
-            let what = "It came as a page instead of what the Source lists".to_owned();
+            let what = format!("It came as a page instead of {}", page_instead.unwrap_or_default());
             TransferFailure::new(ProblemKind::Mismatch, what)
         }
         FetchOutcome::Staged(Arrival { redirected_to: Some(target), staged, media_type, .. })

@@ -37,4 +37,5 @@ DELETE FROM meta WHERE name = 'sequence';
 /// longest ago has the smallest number.
 const UNREAD: &str = "
 CREATE TABLE unread (uri TEXT NOT NULL PRIMARY KEY, tried INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX unread_tried ON unread (tried);
 ";

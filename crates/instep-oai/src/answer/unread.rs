@@ -13,6 +13,9 @@ const PAUSE: Duration = Duration::from_secs(60);
 /// The most documents that are read again for one request.
 const MOST: usize = 100;
 
+const NOTE: &str =
+    "INSERT OR REPLACE INTO unread VALUES (?1, (SELECT coalesce(max(tried), 0) + 1 FROM unread))";
+
 impl RepositoryIndex {
     /// Reads some documents again, those first that wait longest, and ends at one that still cannot be read.
     ///
@@ -46,9 +49,7 @@ impl RepositoryIndex {
 
     /// Notes that the document of a resource has to be read again, after all that wait already.
     pub(super) fn note_unread(&self, uri: &str) -> rusqlite::Result<()> {
-        let sql =
-            "INSERT OR REPLACE INTO unread VALUES (?1, (SELECT coalesce(max(tried), 0) + 1 FROM unread))";
-        self.connection.prepare_cached(sql)?.execute([uri])?;
+        self.connection.prepare_cached(NOTE)?.execute([uri])?;
         Ok(())
     }
 
@@ -71,5 +72,15 @@ mod tests {
         assert_eq!(index.unread(2).unwrap(), ["b", "a"]);
         index.note_unread("b").unwrap();
         assert_eq!(index.unread(9).unwrap(), ["a", "c", "b"]);
+    }
+
+    #[test]
+    fn o922_a_document_is_noted_without_looking_at_all_that_could_not_be_read() {
+        let state = tempfile::tempdir().unwrap();
+        let index = RepositoryIndex::open(state.path()).unwrap();
+        let mut plan = index.connection.prepare(&format!("EXPLAIN QUERY PLAN {NOTE}")).unwrap();
+        let steps = plan.query_map(["a"], |row| row.get::<_, String>("detail")).unwrap();
+        let steps: Vec<_> = steps.map(Result::unwrap).collect();
+        assert!(steps.iter().any(|step| step.contains("unread_tried")), "{steps:?}");
     }
 }

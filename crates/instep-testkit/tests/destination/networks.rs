@@ -124,6 +124,22 @@ fn o734_a_page_does_not_replace_a_held_picture_whose_entry_states_no_type() {
 }
 
 #[test]
+fn o924_a_page_instead_of_a_held_picture_is_reported_with_the_type_of_the_picture() {
+    let copy = of_bare(1);
+    let serve = |media_type: &'static str, body: String| {
+        for (path, _) in many(1) {
+            copy.source.put(&path, body.clone());
+            copy.source.serve(&path, Page::from(body.clone()).with_header("Content-Type", media_type));
+        }
+        copy.sync()
+    };
+    assert_eq!(serve("image/png", "a picture".to_owned()).exit_code(), 0);
+    let run = serve("text/html", "<html>Log in!</html>".to_owned());
+    let reported = format!("{:?}", run.heard);
+    assert!(reported.contains("It came as a page instead of the image/png that is held"), "{reported}");
+}
+
+#[test]
 fn o400_a_page_may_have_several_names() {
     let copy = of_bare(30);
     copy.source.serve("one", "one");

@@ -123,6 +123,23 @@ fn o672_an_earlier_document_is_replaced_as_a_whole() {
 }
 
 #[test]
+fn o923_a_document_that_may_be_written_is_written_although_its_folder_may_not() {
+    // Permissions do not apply to an administrator.
+    if rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("capabilitylist.xml");
+    fs::write(&file, "earlier").unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o555)).unwrap();
+    let mode = ["--write-capabilitylist", "resourcelist=http://a/rl.xml", "--outfile"];
+    let built = build(&[&mode[..], &[file.to_str().unwrap()]].concat());
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(built.unwrap(), None);
+    assert!(fs::read_to_string(&file).unwrap().contains("http://a/rl.xml"));
+}
+
+#[test]
 fn a_mode_or_option_without_a_counterpart_is_refused_with_a_reason() {
     for (arguments, reason) in [
         (&["--write-resourcedump"][..], "--dump always"),
