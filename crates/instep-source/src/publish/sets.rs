@@ -96,7 +96,8 @@ mod tests {
     #[test]
     fn o821_sets_move_up_and_one_with_another_name_stays() {
         let named = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-        let table: [(&[&str], &[&str], &[(u8, u8)]); 5] = [
+        type MovedSets<'s> = (&'s [&'s str], &'s [&'s str], &'s [(u8, u8)]);
+        let table: [MovedSets<'_>; 5] = [
             (&["a", "b", "c"], &["b", "c"], &[(1, 0), (2, 1)]),
             (&["a", "b"], &["a"], &[(0, 0)]),
             (&["a", "b"], &["z", "b"], &[(0, 0), (1, 1)]),
