@@ -2,8 +2,8 @@
 
 mod idle;
 mod lookup;
+mod moves;
 mod reader;
-mod rebase;
 mod row;
 mod rows;
 mod schema;
