@@ -12,6 +12,9 @@ pub(crate) enum CatalogueMove {
     Sets(Vec<(u8, u8)>),
 }
 
+/// The numbers of sets in `tally` are raised by this one while they change: no set has a number as high.
+pub(super) const ON_THE_WAY: i64 = 64;
+
 /// Returns the sets of a row, in SQL, with the numbers that they get.
 pub(super) fn renumbered(moves: &[(u8, u8)]) -> String {
     let bits = moves.iter().map(|(from, to)| format!("(((sets >> {from}) & 1) << {to})"));

@@ -2,10 +2,7 @@
 
 use instep_postgres::{EngineFault, Session};
 
-use crate::catalogue::moves::{CatalogueMove, renumbered};
-
-/// The rows of `tally` that are on their way have numbers from this one on, which no set has.
-const ON_THE_WAY: i64 = 64;
+use crate::catalogue::moves::{CatalogueMove, ON_THE_WAY, renumbered};
 
 /// Makes a change within a transaction of the writing process.
 pub(super) fn apply(session: &Session, source: i64, moved: &CatalogueMove) -> Result<(), EngineFault> {

@@ -1,9 +1,13 @@
-//! Moves the resources and their history to another base URL, and sets to other numbers.
+//! Changes of all rows of a Source: another base URL, and other numbers of its sets.
 
 use rusqlite::params;
 
 use super::rows::FileRows;
-use crate::catalogue::{CatalogueError, error::Doing, moves::renumbered};
+use crate::catalogue::{
+    CatalogueError,
+    error::Doing,
+    moves::{ON_THE_WAY, renumbered},
+};
 
 /// The first byte of keys while they are being changed. No root has this number.
 const BEHIND_ALL: [u8; 1] = [u8::MAX];
@@ -12,6 +16,7 @@ const MOVING: &str = "moving to another base URL";
 const NUMBERING: &str = "giving sets other numbers";
 
 impl FileRows<'_> {
+    /// Replaces the prefix `from` of URIs by `to`.
     pub(super) fn move_to(&mut self, from: &str, to: &str) -> Result<(), CatalogueError> {
         self.rebase_named_keys(from, to)?;
         for table in [
@@ -37,12 +42,11 @@ impl FileRows<'_> {
             run(&format!("UPDATE {table} SET sets = {sets} WHERE sets <> ({sets})"))?;
         }
         run("DELETE FROM resource WHERE sets = 0")?;
-        // On their way they have numbers that no set has.
-        run("UPDATE tally SET number = number + 64")?;
+        run(&format!("UPDATE tally SET number = number + {ON_THE_WAY}"))?;
         for (from, to) in moves {
-            run(&format!("UPDATE tally SET number = {to} WHERE number = {from} + 64"))?;
+            run(&format!("UPDATE tally SET number = {to} WHERE number = {from} + {ON_THE_WAY}"))?;
         }
-        run("DELETE FROM tally WHERE number >= 64")
+        run(&format!("DELETE FROM tally WHERE number >= {ON_THE_WAY}"))
     }
 
     /// Changes the keys of resources that an application or a manifest named: they contain the URI.
