@@ -2,6 +2,7 @@
 //! callers write its decisions into the record.
 
 mod claiming;
+mod client;
 mod disk;
 mod following;
 #[cfg(feature = "postgres")]
@@ -12,12 +13,10 @@ mod sharing;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
-    os::unix::fs::MetadataExt as _,
     path::PathBuf,
 };
 
-use instep_destination::{AccessOptions, Client, SharedCallbacks, Shutdown, Traffic};
+use instep_destination::{SharedCallbacks, Shutdown, Traffic};
 use instep_net::{RequestGate, SharedSeats};
 
 use super::{figures::FleetFigures, watching::SourceWatch};
@@ -32,6 +31,7 @@ use crate::{
     standing::{CLOCKS_APART, SourceHold},
 };
 pub(super) use claiming::AfterClaim;
+use client::FleetClient;
 
 /// Seconds between two looks at a Source that announces many changes in a row.
 const BETWEEN_PUSHED: i64 = 2;
@@ -60,9 +60,6 @@ struct LookInProgress {
     hold: SourceHold,
 }
 
-/// The inode and the length of a file of certificates, and its times of modification and of change.
-pub(super) type CertificateStamp = (u64, u64, [(i64, i64); 2]);
-
 pub(super) struct FleetState {
     /// This worker.
     me: WorkerId,
@@ -82,9 +79,7 @@ pub(super) struct FleetState {
     /// Sources that announced something during a look.
     pushed: BTreeSet<SourceName>,
     options: FleetOptions,
-    client: Client,
-    /// The file of certificates from which the client was made.
-    certificates: Option<CertificateStamp>,
+    shared: FleetClient,
     gate: RequestGate,
     seats: Option<SharedSeats>,
     figures: FleetFigures,
@@ -113,9 +108,7 @@ impl FleetState {
             follows: false,
             callbacks: None,
             pushed: BTreeSet::new(),
-            // The stamp comes first, so that a file which changes while it is read is read again.
-            certificates: certificates(&options.access),
-            client: client(&options, &gate, seats.as_ref())?,
+            shared: FleetClient::new(&options, &gate, seats.as_ref())?,
             gate,
             seats,
             options,
@@ -126,30 +119,18 @@ impl FleetState {
         })
     }
 
-    /// Returns a client for new options, and the file of certificates from which it is made: the present client if these would
-    /// make the same. With another one a host gets more requests than it may while looks with the former one are under way, and
-    /// the pauses that hosts requested are forgotten.
-    pub(super) fn client_for(
-        &self,
-        options: &FleetOptions,
-    ) -> Result<(Client, Option<CertificateStamp>), FleetError> {
-        let access = &options.access;
-        let found = certificates(access);
-        // A file that cannot be read has its error from the attempt to make a client.
-        let has_same_certificates = found == self.certificates && found.is_some() == access.ca_file.is_some();
-        if has_same_certificates && have_same_client(access, &self.options.access) {
-            return Ok((self.client.clone(), found));
+    /// Returns a client for new options: the present one if these would make the same. With another one a host gets more
+    /// requests than it may while looks with the former one are under way, and the pauses that hosts requested are forgotten.
+    pub(super) fn client_for(&self, options: &FleetOptions) -> Result<FleetClient, FleetError> {
+        if self.shared.is_still_right(&self.options.access, &options.access) {
+            return Ok(self.shared.clone());
         }
-        Ok((client(options, &self.gate, self.seats.as_ref())?, found))
+        FleetClient::new(options, &self.gate, self.seats.as_ref())
     }
 
-    /// Applies new options with their client and its certificates; looks in progress finish with their former ones.
-    pub(super) fn reload(
-        &mut self,
-        options: FleetOptions,
-        (client, certificates): (Client, Option<CertificateStamp>),
-    ) {
-        (self.client, self.certificates) = (client, certificates);
+    /// Applies new options with their client; looks in progress finish with their former ones.
+    pub(super) fn reload(&mut self, options: FleetOptions, client: FleetClient) {
+        self.shared = client;
         self.share_bandwidth();
         self.queue.limit(options.runs, options.runs_per_host);
         self.options = options;
@@ -242,42 +223,13 @@ impl FleetState {
     /// call.
     pub(super) fn tick(&mut self) -> Vec<(String, Traffic)> {
         self.queue.let_go();
-        self.client.take_traffic()
+        self.shared.client.take_traffic()
     }
 
     pub(super) fn figures(&self) -> FleetFigures {
         let [ready, ready_new] = self.queue.ready();
-        let waiting = self.client.waiting().into_iter().map(|(host, left)| (host, left.as_secs())).collect();
+        let waiting =
+            self.shared.client.waiting().into_iter().map(|(host, left)| (host, left.as_secs())).collect();
         FleetFigures { running: self.looks.len(), ready, ready_new, waiting, ..self.figures.clone() }
     }
-}
-
-/// Returns `true` if both options make the same client.
-fn have_same_client(one: &AccessOptions, other: &AccessOptions) -> bool {
-    let limits = |access: &AccessOptions| {
-        (access.transfers, access.per_host, access.rate, access.bwlimit, access.timeout)
-    };
-    let ways = [one, other].map(|access| (&access.proxy, &access.ca_file, &access.user_agent));
-    limits(one) == limits(other) && ways[0] == ways[1]
-}
-
-/// Returns the stamp of the file of certificates; `None` if none is named, or it cannot be read.
-fn certificates(access: &AccessOptions) -> Option<CertificateStamp> {
-    let file = fs::metadata(access.ca_file.as_ref()?).ok()?;
-    let times = [(file.mtime(), file.mtime_nsec()), (file.ctime(), file.ctime_nsec())];
-    Some((file.ino(), file.len(), times))
-}
-
-/// Returns a client whose connections and limits all looks share.
-fn client(
-    options: &FleetOptions,
-    gate: &RequestGate,
-    seats: Option<&SharedSeats>,
-) -> Result<Client, FleetError> {
-    // Only looks send requests, each within its own scope, so the scope of the shared client allows nothing.
-    let mut http = options.access.http_options("file:")?;
-    (http.gate, http.seats) = (Some(gate.clone()), seats.cloned());
-    // The parallel requests to a host are limited over all looks, and over all workers.
-    http.streams = http.per_host;
-    Ok(Client::new(http)?)
 }

@@ -55,7 +55,7 @@ impl FleetState {
             standing: source.standing.clone(),
             hold: source.hold,
             began: source.standing.began.unwrap_or_default(),
-            client: self.client.clone(),
+            client: self.shared.client.clone(),
             fleet: self.options.clone(),
             grant,
             shutdown: ending.clone(),

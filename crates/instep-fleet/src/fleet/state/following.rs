@@ -25,7 +25,7 @@ impl FleetState {
             return None;
         }
         let mut options = definition.run_options(&self.options).ok()?;
-        options.access.shared = Some(self.client.clone());
+        options.access.shared = Some(self.shared.client.clone());
         Some(options)
     }
 

@@ -29,7 +29,7 @@ impl FleetState {
         }
         let mut options = source.definition.run_options(&self.options).ok()?;
         options.dir = self.folder_of_help();
-        options.access.shared = Some(self.client.clone());
+        options.access.shared = Some(self.shared.client.clone());
         Some(options)
     }
 }

@@ -27,7 +27,7 @@ impl FleetState {
 
     /// Limits the bandwidth to the share of this worker. A dead worker counts until it is removed.
     pub(super) fn share_bandwidth(&self) {
-        self.client.share_bandwidth(1.0 / self.workers.len().max(1) as f64);
+        self.shared.client.share_bandwidth(1.0 / self.workers.len().max(1) as f64);
     }
 
     /// Returns the time from which this worker looks at a Source that is due at a time: a little later if the Source
