@@ -18,7 +18,8 @@ const MOST_PAGES: usize = 20_000;
 /// The most activities of a collection that are read. They are in memory together, with about 200 bytes each.
 const MOST_ACTIVITIES: u64 = 2_000_000;
 
-/// The most bytes of their URIs, and of the messages about those that cannot be used: an identifier may fill a page.
+/// The most bytes of the URIs of a collection, and of the messages about activities that cannot be used: an identifier may
+/// fill a page.
 const MOST_TEXT: usize = 512 << 20;
 
 /// The part of a collection that was read.

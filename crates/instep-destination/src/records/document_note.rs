@@ -22,7 +22,7 @@ pub(crate) struct DocumentNote {
 
 impl DocumentNote {
     /// Returns `true` if a set has read this version of the document.
-    pub(crate) fn is_of(self, set: SetId) -> bool {
+    pub(crate) fn was_read_by(self, set: SetId) -> bool {
         self.sets.is_none_or(|sets| sets & set.mask() != 0)
     }
 

@@ -15,7 +15,7 @@ impl SyncRun<'_> {
     /// Returns the record of a document; `None` if a set has not read the version that it is of (O794).
     pub(crate) fn read_before(&self, set: SetId, uri: &Uri) -> Result<Option<DocumentRecord>, Error> {
         let Some(record) = self.state().document(uri)? else { return Ok(None) };
-        let was_read = DocumentNote::read(self.state(), &record)?.is_of(set);
+        let was_read = DocumentNote::read(self.state(), &record)?.was_read_by(set);
         Ok(was_read.then_some(record))
     }
 
@@ -33,7 +33,7 @@ impl SyncRun<'_> {
 
     /// Returns records of documents that a set has read, with a note of the sets that have read the same versions. A copy
     /// of one set needs none.
-    pub(crate) fn noted_as_read(
+    pub(crate) fn with_readers(
         &self,
         set: SetId,
         mut records: Vec<DocumentRecord>,

@@ -59,7 +59,7 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Returns a reporter of the same run that nobody hears, for work that is done again later.
+    /// Returns a reporter of the same run that reports nothing to the monitor, for work that is done again later.
     pub(crate) fn unheard(&self) -> Self {
         Self::new(&VoidMonitor, self.url, self.client.clone())
     }

@@ -18,7 +18,7 @@ impl SyncRun<'_> {
         if !set.has_deleted && set.with(|draft| draft.totals()).deletions > 0 {
             self.reporter.enter(Phase::Deleting);
         }
-        let records = self.noted_as_read(set.id, std::mem::take(&mut set.records))?;
+        let records = self.with_readers(set.id, std::mem::take(&mut set.records))?;
         let keeps = self.expect_held_though_gone(&set)?;
         let settings = self.copy.settings_of_plan(&set, self.options)?;
         let mut pipeline = Pipeline::open(self)?;

@@ -55,7 +55,7 @@ pub(super) fn former_state(action: &Action, outcome: &FetchOutcome) -> Option<St
         _ => return None,
     };
     let modified = action.desired.metadata.lastmod?;
-    let is_former = action.kind != ActionKind::Create && in_cache.is_before(&modified);
+    let is_former = action.kind != ActionKind::Create && in_cache.spans(&modified);
     is_former.then(|| {
         format!(
             "A cache answers with its state of {}, from before its last modification ({modified})",

@@ -101,21 +101,10 @@ pub(super) fn settle(
 ) -> Result<Settlement, Error> {
     let has_length = task.context.action.desired.metadata.length.is_some();
     let is_unverified = !has_length && matches!(&outcome, FetchOutcome::Staged(arrival) if !arrival.verified);
-    if let Some(what) = former_state(&task.context.action, &outcome) {
-        if let FetchOutcome::Staged(arrival) = &outcome {
-            run.copy.store.staging().discard(&[arrival.staged.name]);
-        }
-        let failure = TransferFailure::new(ProblemKind::Mismatch, what);
+    if let Some(failure) = refuse_doubtful(run, &task, &outcome)? {
         return Ok(Settlement::pending(set, task.context.action.desired, failure));
     }
-    let page_instead = page_instead_of(&task.context.action, &outcome, run.state())?;
     let failure = match outcome {
-        FetchOutcome::Staged(arrival) if page_instead.is_some() => {
-            run.copy.store.staging().discard(&[arrival.staged.name]);
-            run.login_page.page(&task.uri, arrival.staged.length);
-            let what = format!("It came as a page instead of {}", page_instead.unwrap_or_default());
-            TransferFailure::new(ProblemKind::Mismatch, what)
-        }
         FetchOutcome::Staged(Arrival { redirected_to: Some(target), staged, media_type, .. })
             if is_unverified && run.login_page.is_common_target(&target, media_type.as_deref(), &staged) =>
         {
@@ -151,6 +140,28 @@ pub(super) fn settle(
         }
     };
     Ok(Settlement::pending(set, task.context.action.desired, failure))
+}
+
+/// Discards a response that is not the listed state, although no digest shows it. Returns the failure; `None` if the
+/// response may be the listed state.
+fn refuse_doubtful(
+    run: &mut SyncRun<'_>,
+    task: &Task<Pending>,
+    outcome: &FetchOutcome,
+) -> Result<Option<TransferFailure>, Error> {
+    let action = &task.context.action;
+    let former = former_state(action, outcome);
+    let replaced = if former.is_none() { page_instead_of(action, outcome, run.state())? } else { None };
+    if let FetchOutcome::Staged(arrival) = outcome
+        && (former.is_some() || replaced.is_some())
+    {
+        run.copy.store.staging().discard(&[arrival.staged.name]);
+        if replaced.is_some() {
+            run.login_page.page(&task.uri, arrival.staged.length);
+        }
+    }
+    let what = former.or_else(|| replaced.map(|content| format!("It came as a page instead of {content}")));
+    Ok(what.map(|what| TransferFailure::new(ProblemKind::Mismatch, what)))
 }
 
 /// Returns the commit for an arrival that is taken for the resource.

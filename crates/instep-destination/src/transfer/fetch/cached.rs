@@ -37,7 +37,7 @@ impl TimeInCache {
 
     /// Returns `true` if the Source sent the response before a modification, and the cache answered after it (O731). A
     /// modification in the future is that of a wrong clock or time zone, and a day is that of an unknown time zone.
-    pub(crate) fn is_before(&self, modified: &DateTime) -> bool {
+    pub(crate) fn spans(&self, modified: &DateTime) -> bool {
         let (modified_seconds, _) = modified.instant();
         modified.precision() >= Precision::Second
             && self.since.instant().0.saturating_add(SKEW) < modified_seconds
@@ -63,7 +63,7 @@ mod tests {
             ("2013-01-02T11:00Z", false),
             ("2013-01-02", false),
         ] {
-            assert_eq!(in_cache.is_before(&time(modified)), expected, "{modified}");
+            assert_eq!(in_cache.spans(&time(modified)), expected, "{modified}");
         }
     }
 }

@@ -236,6 +236,6 @@ const SKEW: i64 = 60 * 1_000_000;
 /// this machine's.
 pub(super) fn sent_at(times: &ResponseTimes) -> DateTime {
     let by_own_clock = || DateTime::from_unix_micros(now().unix_micros() - SKEW);
-    let into_cache = TimeInCache::of(times).map(|in_cache| in_cache.since);
-    into_cache.or_else(|| times.sent.and_then(in_seconds)).unwrap_or_else(by_own_clock)
+    let sent_to_cache = TimeInCache::of(times).map(|in_cache| in_cache.since);
+    sent_to_cache.or_else(|| times.sent.and_then(in_seconds)).unwrap_or_else(by_own_clock)
 }
