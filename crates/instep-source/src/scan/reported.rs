@@ -1,5 +1,7 @@
 //! Changes that an application reports, so that nothing has to be scanned for them.
 
+mod resources;
+
 use std::path::PathBuf;
 
 use instep_store::error_chain;
@@ -11,9 +13,10 @@ use super::{
 };
 use crate::{
     Error, PublishMonitor, PublishProblem,
-    catalogue::{Catalogue, CatalogueError, Observation, Recorded, Resource, ResourceState},
+    catalogue::{Catalogue, Observation, Recorded, Resource, ResourceState},
     content::{Holdings, PathContent, Root, look},
 };
+use resources::{PathReport, ReportedResources};
 
 /// A change of one resource that an application reports.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,25 +43,6 @@ pub enum ReportedChange {
         /// The complete key of the object.
         key: String,
     },
-}
-
-/// A path below a folder of the Source that an application reports.
-struct PathReport<'a> {
-    root: &'a Root,
-    path: Vec<u8>,
-    /// `true` if the report may mean a deletion. It names the resource then, so that the deletion is not guarded.
-    may_be_deletion: bool,
-}
-
-/// The resources of a report.
-#[derive(Default)]
-struct ReportedResources<'a> {
-    /// Those below folders of the Source.
-    paths: Vec<PathReport<'a>>,
-    /// Those of which a manifest names the file.
-    listed: Vec<Resource>,
-    /// All others: the report itself describes them.
-    observed: Vec<Observation>,
 }
 
 impl ReportedChange {
@@ -135,56 +119,6 @@ pub(crate) fn record_reported(
         return Ok(catalogue.record(reported.observed)?);
     }
     record_files(holdings, catalogue, reported, options, monitor)
-}
-
-impl ReportedResources<'_> {
-    /// Takes a resource that is below no folder; without a state it is gone. A resource that a manifest names keeps its
-    /// key, its sets and its file.
-    fn take_named(
-        &mut self,
-        holdings: &Holdings,
-        catalogue: &Catalogue,
-        (uri, state): (Uri, Option<ResourceState>),
-        sets: u64,
-    ) -> Result<(), CatalogueError> {
-        let mut listed = None;
-        for manifest in holdings.manifests() {
-            listed = catalogue.resource(&manifest.key(uri.as_str()))?;
-            if listed.is_some() {
-                break;
-            }
-        }
-        let mut resource = listed.unwrap_or_else(|| {
-            let named = Resource::new(holdings.key_of(uri.as_str()), uri);
-            Resource { sets, ..named }
-        });
-        match state {
-            None => self.observed.push(Observation::Gone { key: resource.key }),
-            Some(state) if resource.file.is_some() => {
-                resource.state = described(state, resource.state);
-                self.listed.push(resource);
-            }
-            Some(state) => {
-                let named = Resource::new(resource.key, resource.uri);
-                let sets = resource.sets;
-                self.observed.push(Observation::Changed(Resource { state, sets, ..named }));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Returns the description of a file that a manifest names: the reported one, completed by that of the manifest. The file
-/// itself describes its bytes.
-fn described(reported: ResourceState, listed: ResourceState) -> ResourceState {
-    let mut state = reported;
-    state.media_type = state.media_type.or(listed.media_type);
-    state.encoding = state.encoding.or(listed.encoding);
-    state.changefreq = state.changefreq.or(listed.changefreq);
-    if state.links.is_empty() {
-        state.links = listed.links;
-    }
-    state
 }
 
 /// Returns the observation of a file that a manifest names; `None` if it cannot be read now.
@@ -269,12 +203,28 @@ fn record_files(
     let recording = catalogue.begin_to_record(observed)?;
     drop(alone);
     let mut recorded = recording.wait()?;
+    recorded.add(&scan_folders(holdings, catalogue, (&guarded, &unguarded), options, monitor)?);
+    if let Some(spool) = hashing.spool.as_ref().filter(|_| hasher.done.kept > 0) {
+        spool.trim().map_err(Error::write(spool.folder()))?;
+    }
+    Ok(recorded)
+}
+
+/// Scans folders, some of them without the guard, and records what changed in them.
+fn scan_folders(
+    holdings: &Holdings,
+    catalogue: &Catalogue,
+    (guarded, unguarded): (&[PathBuf], &[PathBuf]),
+    options: &ScanOptions,
+    monitor: &dyn PublishMonitor,
+) -> Result<Recorded, Error> {
+    let mut recorded = Recorded::default();
     if !unguarded.is_empty() {
         let options = ScanOptions { guard: None, ..options.clone() };
-        recorded.add(&scan_paths(holdings, catalogue, &unguarded, &options, monitor)?.recorded);
+        recorded.add(&scan_paths(holdings, catalogue, unguarded, &options, monitor)?.recorded);
     }
     if !guarded.is_empty() {
-        match scan_paths(holdings, catalogue, &guarded, options, monitor) {
+        match scan_paths(holdings, catalogue, guarded, options, monitor) {
             Ok(scanned) => recorded.add(&scanned.recorded),
             // All else is recorded. The report does not fail: each attempt would be refused again.
             Err(refused @ (Error::DeletionsRefused { .. } | Error::SetMoved { .. })) => {
@@ -282,9 +232,6 @@ fn record_files(
             }
             Err(error) => return Err(error),
         }
-    }
-    if let Some(spool) = hashing.spool.as_ref().filter(|_| hasher.done.kept > 0) {
-        spool.trim().map_err(Error::write(spool.folder()))?;
     }
     Ok(recorded)
 }

@@ -1,0 +1,77 @@
+//! The resources of a report, by the place where their states are read.
+
+use resourcesync::Uri;
+
+use crate::{
+    catalogue::{Catalogue, CatalogueError, Observation, Resource, ResourceState},
+    content::{Holdings, Root},
+};
+
+/// A path below a folder of the Source that an application reports.
+pub(super) struct PathReport<'a> {
+    pub(super) root: &'a Root,
+    pub(super) path: Vec<u8>,
+    /// `true` if the report may mean a deletion. It names the resource then, so that the deletion is not guarded.
+    pub(super) may_be_deletion: bool,
+}
+
+/// The resources of a report.
+#[derive(Default)]
+pub(super) struct ReportedResources<'a> {
+    /// Those below folders of the Source.
+    pub(super) paths: Vec<PathReport<'a>>,
+    /// Those of which a manifest names the file.
+    pub(super) listed: Vec<Resource>,
+    /// All others: the report itself describes them.
+    pub(super) observed: Vec<Observation>,
+}
+
+impl ReportedResources<'_> {
+    /// Takes a resource that is below no folder; without a state it is gone. A resource that a manifest names keeps its
+    /// key, its sets and its file.
+    pub(super) fn take_named(
+        &mut self,
+        holdings: &Holdings,
+        catalogue: &Catalogue,
+        (uri, state): (Uri, Option<ResourceState>),
+        sets: u64,
+    ) -> Result<(), CatalogueError> {
+        let mut listed = None;
+        for manifest in holdings.manifests() {
+            listed = catalogue.resource(&manifest.key(uri.as_str()))?;
+            if listed.is_some() {
+                break;
+            }
+        }
+        let mut resource = listed.unwrap_or_else(|| {
+            let named = Resource::new(holdings.key_of(uri.as_str()), uri);
+            Resource { sets, ..named }
+        });
+        match state {
+            None => self.observed.push(Observation::Gone { key: resource.key }),
+            Some(state) if resource.file.is_some() => {
+                resource.state = described(state, resource.state);
+                self.listed.push(resource);
+            }
+            Some(state) => {
+                let named = Resource::new(resource.key, resource.uri);
+                let sets = resource.sets;
+                self.observed.push(Observation::Changed(Resource { state, sets, ..named }));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the description of a file that a manifest names: the reported one, completed by that of the manifest. The file
+/// itself describes its bytes.
+fn described(reported: ResourceState, listed: ResourceState) -> ResourceState {
+    let mut state = reported;
+    state.media_type = state.media_type.or(listed.media_type);
+    state.encoding = state.encoding.or(listed.encoding);
+    state.changefreq = state.changefreq.or(listed.changefreq);
+    if state.links.is_empty() {
+        state.links = listed.links;
+    }
+    state
+}
