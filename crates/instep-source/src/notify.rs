@@ -301,10 +301,13 @@ mod tests {
         assert_eq!(framework.last(), None);
         let next = publisher.run(ScanScope::Everything, &mut announcer, &NoMonitor).unwrap();
         assert!(next.is_nothing_new());
-        let told = framework.last().unwrap();
-        assert!(told.contains("changelist-000001.xml<") && told.contains("resourcelist.xml<"), "{told}");
+        let message = framework.last().unwrap();
+        assert!(
+            message.contains("changelist-000001.xml<") && message.contains("resourcelist.xml<"),
+            "{message}"
+        );
         publisher.run(ScanScope::Everything, &mut announcer, &NoMonitor).unwrap();
-        assert_eq!(framework.last(), Some(told), "once");
+        assert_eq!(framework.last(), Some(message), "once");
     }
 
     #[tokio::test]
@@ -322,11 +325,11 @@ mod tests {
         write("a.pdf");
         write("b.json.gz");
         publisher.run(ScanScope::Everything, &mut announcer, &NoMonitor).unwrap();
-        let told = announcer.topics.sets[0].changes.last().unwrap();
+        let message = announcer.topics.sets[0].changes.last().unwrap();
         let list = folder.path().join("resourcesync/changelist-000001.xml");
         let listed = fs::read_to_string(list).unwrap();
         for part in ["href=\"http://example.org/a.xml\"", "encoding=\"gzip\"", "type=\"application/json\""] {
-            assert!(listed.contains(part) && told.contains(part), "{part}: {told}");
+            assert!(listed.contains(part) && message.contains(part), "{part}: {message}");
         }
     }
 

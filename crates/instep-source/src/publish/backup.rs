@@ -276,28 +276,31 @@ mod tests {
     use super::*;
     use crate::{ErrorKind, NoMonitor, PublishOptions, publish};
 
+    /// Publishes a folder with a file, makes a backup of the Source, and returns its options.
+    fn published_and_saved(folder: &Path, file: &Path) -> PublishOptions {
+        fs::write(folder.join("a"), "a").unwrap();
+        let options = PublishOptions::new(folder, "http://example.org/");
+        publish(&options, &NoMonitor).unwrap();
+        backup(&options.state, file).unwrap();
+        options
+    }
+
     #[test]
     fn o873_a_backup_is_not_for_everybody() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("a"), "a").unwrap();
-        let options = PublishOptions::new(folder.path(), "http://example.org/");
-        publish(&options, &NoMonitor).unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         let file = elsewhere.path().join("backup.zip");
-        backup(&options.state, &file).unwrap();
+        published_and_saved(folder.path(), &file);
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o007, 0);
     }
 
     #[test]
     fn o620_a_backup_replaces_no_catalogue_that_another_process_began_meanwhile() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("a"), "a").unwrap();
-        let options = PublishOptions::new(folder.path(), "http://example.org/");
-        publish(&options, &NoMonitor).unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         let file = elsewhere.path().join("backup.zip");
-        backup(&options.state, &file).unwrap();
+        let options = published_and_saved(folder.path(), &file);
         let aside = elsewhere.path().join("aside");
         fs::rename(&options.state, &aside).unwrap();
 

@@ -54,6 +54,14 @@ pub(crate) fn list_shared(source: &FakeSource, name: &str, at: &str, day: u32, l
 }
 
 /// Returns a copy of a Source of two sets with a resource of each.
+/// Returns a copy of a Source without Change Lists that has a resource for each of two sets, and another one.
+pub(crate) fn of_lists_and(other: (&str, &str)) -> Copy {
+    let mut layout = Layout::new();
+    layout.change_list = false;
+    let resources = [("own-1.txt", "of one"), ("own-2.txt", "of two"), other];
+    Copy::of(FakeSource::start_with(layout).with_resources(resources))
+}
+
 fn of_two_sets() -> Copy {
     let mut layout = Layout::new();
     layout.change_list = false;
@@ -218,14 +226,7 @@ fn o790_a_resource_that_is_not_selected_and_moves_to_another_set_is_not_deleted(
     let with_1: &[&str] = &["own-1.txt", "moved.txt"];
     let with_2: &[&str] = &["own-2.txt", "moved.txt"];
     for [before, after] in [[[with_1, own_2], [own_1, with_2]], [[own_1, with_2], [with_1, own_2]]] {
-        let mut layout = Layout::new();
-        layout.change_list = false;
-        let source = FakeSource::start_with(layout).with_resources([
-            ("own-1.txt", "of one"),
-            ("own-2.txt", "of two"),
-            ("moved.txt", "of either"),
-        ]);
-        let copy = Copy::of(source);
+        let copy = of_lists_and(("moved.txt", "of either"));
         publish(&copy.source, 0, before);
         in_step(&copy, &copy.sync());
         let narrow = |options: &mut SyncOptions| {
@@ -253,14 +254,7 @@ fn o790_a_resource_that_is_not_selected_and_moves_to_another_set_is_not_deleted(
 
 #[test]
 fn o790_a_resource_that_moves_to_another_set_is_not_fetched_again() {
-    let mut layout = Layout::new();
-    layout.change_list = false;
-    let source = FakeSource::start_with(layout).with_resources([
-        ("own-1.txt", "of one"),
-        ("own-2.txt", "of two"),
-        ("moved.txt", "of either"),
-    ]);
-    let copy = Copy::of(source);
+    let copy = of_lists_and(("moved.txt", "of either"));
     publish(&copy.source, 0, [&["own-1.txt", "moved.txt"], &["own-2.txt"]]);
     in_step(&copy, &copy.sync());
     publish(&copy.source, 1, [&["own-1.txt"], &["own-2.txt", "moved.txt"]]);

@@ -4,19 +4,12 @@
 use instep_destination::SyncOptions;
 use instep_testkit::{FakeSource, Fault, Layout, Tree};
 
-use super::sets::{list_shared, publish, two_sets};
+use super::sets::{list_shared, of_lists_and, publish, two_sets};
 use crate::support::{Copy, SPACES, in_step, many};
 
 #[test]
 fn a_shared_resource_stays_until_no_set_holds_it() {
-    let mut layout = Layout::new();
-    layout.change_list = false;
-    let source = FakeSource::start_with(layout).with_resources([
-        ("own-1.txt", "of one"),
-        ("own-2.txt", "of two"),
-        ("shared.txt", "of both"),
-    ]);
-    let copy = Copy::of(source);
+    let copy = of_lists_and(("shared.txt", "of both"));
     let delete = |options: &mut SyncOptions| (options.delete, options.allow_empty) = (true, true);
     let in_step = |second, sets: [&[&str]; 2], left: &[&str]| {
         publish(&copy.source, second, sets);
@@ -36,14 +29,7 @@ fn a_shared_resource_stays_until_no_set_holds_it() {
 
 #[test]
 fn o795_an_audit_and_a_dry_run_find_what_all_sets_have_given_up() {
-    let mut layout = Layout::new();
-    layout.change_list = false;
-    let source = FakeSource::start_with(layout).with_resources([
-        ("own-1.txt", "of one"),
-        ("own-2.txt", "of two"),
-        ("shared.txt", "of both"),
-    ]);
-    let copy = Copy::of(source);
+    let copy = of_lists_and(("shared.txt", "of both"));
     publish(&copy.source, 0, [&["own-1.txt", "shared.txt"], &["own-2.txt", "shared.txt"]]);
     in_step(&copy, &copy.sync());
     copy.source.delete("shared.txt");

@@ -122,15 +122,21 @@ async fn b7_parts_of_another_version_are_not_mixed() {
     }
 }
 
+/// Returns a bench for the resource of a server that is not its own Source.
+fn bench_of(url: &str) -> Bench {
+    let mut bench = Bench::new();
+    let mut options = HttpOptions::new(Scope::for_source(url).unwrap());
+    options.backoff = Duration::from_millis(1);
+    bench.fetcher =
+        Fetcher::new(Client::new(options).unwrap(), Arc::clone(bench.fetcher.store()), Verify::Strongest);
+    bench
+}
+
 #[tokio::test]
 async fn b7_a_chunked_body_without_its_last_chunk_is_never_whole() {
     let head = "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntext\r\n";
     let url = raw_server(vec![head]);
-    let mut bench = Bench::new();
-    let mut options = HttpOptions::new(Scope::for_source(&url).unwrap());
-    options.backoff = Duration::from_millis(1);
-    bench.fetcher =
-        Fetcher::new(Client::new(options).unwrap(), Arc::clone(bench.fetcher.store()), Verify::Strongest);
+    let bench = bench_of(&url);
     let mut task = Task::new(uri(&url), ());
     task.expected.length = Some(4);
     let error = bench.error(&task).await;
@@ -145,11 +151,7 @@ async fn o393_a_part_that_has_more_bytes_than_its_range_is_not_taken() {
         "HTTP/1.1 206 Partial Content\r\nETag: \"1\"\r\nContent-Range: bytes 4-7/8\r\nContent-Length: 8\r\n\r\nefghmore",
         "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 8\r\n\r\nabcdefgh",
     ]);
-    let mut bench = Bench::new();
-    let mut options = HttpOptions::new(Scope::for_source(&url).unwrap());
-    options.backoff = Duration::from_millis(1);
-    bench.fetcher =
-        Fetcher::new(Client::new(options).unwrap(), Arc::clone(bench.fetcher.store()), Verify::Strongest);
+    let bench = bench_of(&url);
     assert_eq!(bench.bytes(&Task::new(uri(&url), ())).await, b"abcdefgh");
     assert_eq!(bench.staged_files(), 1);
 }
@@ -161,11 +163,7 @@ async fn o856_a_rest_is_not_taken_if_nothing_shows_its_end() {
         "HTTP/1.1 206 Partial Content\r\nETag: \"1\"\r\nContent-Range: bytes 4-5/*\r\nContent-Length: 2\r\n\r\nef",
         "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 8\r\n\r\nabcdefgh",
     ]);
-    let mut bench = Bench::new();
-    let mut options = HttpOptions::new(Scope::for_source(&url).unwrap());
-    options.backoff = Duration::from_millis(1);
-    bench.fetcher =
-        Fetcher::new(Client::new(options).unwrap(), Arc::clone(bench.fetcher.store()), Verify::Strongest);
+    let bench = bench_of(&url);
     assert_eq!(bench.bytes(&Task::new(uri(&url), ())).await, b"abcdefgh");
     assert_eq!(bench.staged_files(), 1);
 }
