@@ -114,17 +114,17 @@ impl FleetRecord {
         self.insert_after(&[], definitions, (false, None), now)
     }
 
-    /// Adds Sources, and writes that into the audit log with the operator and the action: all of it or nothing.
+    /// Adds Sources, and writes the operator and the action into the audit log for each of them: all of it or nothing.
     ///
     /// # Errors
     /// As for [`Self::add`].
-    pub fn add_noted(
+    pub fn add_logged(
         &mut self,
         definitions: &[SourceDefinition],
-        noted: (&str, &str),
+        (who, action): (&str, &str),
         now: i64,
     ) -> Result<(), FleetError> {
-        self.insert_after(&[], definitions, (false, Some(noted)), now)
+        self.insert_after(&[], definitions, (false, Some((who, action))), now)
     }
 
     /// Makes the Sources of the configuration file equal to `definitions`: adds new ones, changes others, and removes
@@ -141,12 +141,13 @@ impl FleetRecord {
         self.insert_after(&gone, definitions, (true, None), now)
     }
 
-    /// Forgets Sources, then inserts or changes others and notes the action, in one transaction.
+    /// Forgets Sources, then inserts or changes others, in one transaction. It also writes `logged` into the audit log, the
+    /// operator and the action.
     fn insert_after(
         &mut self,
         gone: &[SourceName],
         definitions: &[SourceDefinition],
-        (from_file, noted): (bool, Option<(&str, &str)>),
+        (from_file, logged): (bool, Option<(&str, &str)>),
         now: i64,
     ) -> Result<(), FleetError> {
         for definition in definitions {
@@ -177,7 +178,7 @@ impl FleetRecord {
             // Checked after all changes, because one file may exchange the folders of two Sources.
             let places = (&*self.dir, &*Self::own_folder(&self.dir));
             folders::expect_apart(places, statements, definitions, &damaged)?;
-            noted.map_or(Ok(()), |action| self.note_each(statements, now, action, definitions))
+            logged.map_or(Ok(()), |action| self.note_each(statements, now, action, definitions))
         })
     }
 

@@ -149,6 +149,7 @@ mod tests {
             assert!(found.iter().map(|uri| uri.as_str()).eq(expected.iter().copied()), "{record}: {found:?}");
         }
     }
+
     #[test]
     fn o687_a_book_with_many_pages_has_all_of_them() {
         let pages: String =

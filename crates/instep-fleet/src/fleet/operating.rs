@@ -38,7 +38,7 @@ impl Fleet {
         definition.expect_shared(self.state().options())?;
         let (definition, who) = (definition.clone(), who.to_owned());
         let add = move |record: &mut FleetRecord| {
-            record.add_noted(std::slice::from_ref(&definition), (&who, "add"), seconds())
+            record.add_logged(std::slice::from_ref(&definition), (&who, "add"), seconds())
         };
         self.change(add).await
     }

@@ -16,6 +16,7 @@ use super::{
 /// The element around `about` containers in a separate document.
 const AROUND_ABOUT: (&[u8], &[u8]) =
     (b"<record xmlns=\"http://www.openarchives.org/OAI/2.0/\">\n", b"</record>\n");
+
 /// The most values of one kind that are kept of an element: further ones are ignored.
 const MOST_FIELDS: usize = 10_000;
 

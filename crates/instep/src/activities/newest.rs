@@ -154,6 +154,7 @@ mod tests {
         assert_eq!(pages, [vec!["http://x/b deleted", "http://x/c created"], vec!["http://x/a updated"]]);
         assert_eq!(newest.count().unwrap(), 3);
     }
+
     #[test]
     fn o673_a_resource_that_left_one_set_and_is_in_another_one_is_there() {
         let time = |text: &str| DateTime::parse(text).unwrap();

@@ -81,7 +81,7 @@ fn o503_a_thousand_sources_are_added_with_few_statements() {
     let names: Vec<_> = (0..1_000).map(|number| name(&format!("s{number}"))).collect();
     let added: Vec<_> =
         names.iter().map(|name| SourceDefinition::new(name.clone(), "https://a.example/")).collect();
-    record.add_noted(&added, ("ada", "import"), 5).unwrap();
+    record.add_logged(&added, ("ada", "import"), 5).unwrap();
     let statements = count.load(Ordering::Relaxed);
     assert!(statements < 40, "{statements}");
     assert_eq!(record.sources().unwrap().len(), 1_000);

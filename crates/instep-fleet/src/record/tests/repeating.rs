@@ -49,7 +49,7 @@ fn o719_an_action_whose_answer_was_lost_is_done_and_is_in_the_log_once() {
     let dir = tempfile::tempdir().unwrap();
     let mut record = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap();
     record.engine = Box::new(RepeatingEngine(record.engine));
-    record.add_noted(&[SourceDefinition::new(name("a"), "https://a.example/")], ("ada", "add"), 1).unwrap();
+    record.add_logged(&[SourceDefinition::new(name("a"), "https://a.example/")], ("ada", "add"), 1).unwrap();
     for operation in [SourceOperation::Pause, SourceOperation::Forget] {
         record.operate(operation, &[name("a")], ("ada", 2)).unwrap();
     }

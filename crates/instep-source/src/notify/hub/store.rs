@@ -15,7 +15,7 @@ use super::book::{Book, HubSubscription, Key};
 use crate::Error;
 
 /// The permissions of the file, of which the mask of the process may take more away.
-const FOR_FEW: u32 = 0o660;
+const OWNER_AND_GROUP: u32 = 0o660;
 
 /// The place where a book is kept.
 pub(super) trait KeepBook: fmt::Debug + Send {
@@ -61,7 +61,7 @@ const VERSION_1: &str = "
 impl HubStore {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
         // The result is ignored: if the file is there, or cannot be made, opening it says so.
-        let _ = OpenOptions::new().write(true).create_new(true).mode(FOR_FEW).open(path);
+        let _ = OpenOptions::new().write(true).create_new(true).mode(OWNER_AND_GROUP).open(path);
         let connection = SCHEMA.open(path)?;
         keep_from_others(path);
         Ok(Self { connection, path: path.into() })
@@ -168,7 +168,7 @@ fn keep_from_others(path: &Path) {
         let mode = file.permissions().mode();
         if file.is_file() && mode & 0o007 != 0 {
             // The result is ignored: the file of another user works as it is.
-            let _ = fs::set_permissions(&path, Permissions::from_mode(mode & FOR_FEW));
+            let _ = fs::set_permissions(&path, Permissions::from_mode(mode & OWNER_AND_GROUP));
         }
     }
 }

@@ -139,7 +139,7 @@ impl AddArgs {
         let name = self.name.unwrap_or_else(|| SourceName::propose(None, &url, &taken));
         let mut definition = self.rules.definition(name.clone(), &url)?;
         definition.into = self.into;
-        record.add_noted(std::slice::from_ref(&definition), (&operator(), "add"), seconds())?;
+        record.add_logged(std::slice::from_ref(&definition), (&operator(), "add"), seconds())?;
         output.closing(format!("{name} added: {url}"));
         output.object("source", json!({ "name": name, "url": url, "action": "add" }));
         Ok(Exit::Done)
@@ -190,7 +190,7 @@ impl ImportArgs {
             added.push(self.rules.definition(name.clone(), &source.url)?);
             taken.insert(name);
         }
-        record.add_noted(&added, (&operator(), "import"), seconds())?;
+        record.add_logged(&added, (&operator(), "import"), seconds())?;
         let there = listed.len() - added.len();
         let also = if there > 0 {
             format!("; {} there already", counted(there as u64, "URL"))

@@ -50,12 +50,13 @@ pub(super) fn state(site: &PageContext<'_>) -> PageBody {
         section {
             h2 { "For programs" }
             p.soft { "This page as JSON, readiness for a load balancer, and metrics for Prometheus:" }
-            (copyable(&["status", "readyz", "metrics"].map(|name| fetch(&format!("{}{name}", site.base()))).join("\n")))
+            (copyable(&["status", "readyz", "metrics"].map(|name| command_to_fetch(&format!("{}{name}", site.base()))).join("\n")))
         }
     };
     PageBody::new("Status", STATUS, content)
 }
 
-fn fetch(url: &str) -> String {
+/// Returns the command that fetches a URL.
+fn command_to_fetch(url: &str) -> String {
     format!("curl -fsS {}", shell_word(url))
 }

@@ -1,5 +1,4 @@
-//! The files of `resync-build`: Resource Lists made of local files or read from a document, compared with each other, and
-//! the document that is written.
+//! Resource Lists for `resync-build`: made of local files or read from a document, and compared with each other.
 
 use std::{
     collections::BTreeMap,
