@@ -7,6 +7,8 @@ use std::{
     path::Path,
 };
 
+use instep_store::parent_folder;
+
 /// Writes a file in place of an earlier one, whose permissions and, if possible, owner it gets: readers see one of the two,
 /// also if the disk is full. A symbolic link stays a link, and a device or pipe is written to, and so is a file in a folder
 /// that this user may not write, such as that of a web server.
@@ -28,7 +30,7 @@ pub(crate) fn replace_file(file: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Writes a new file and gives it the name, the permissions and, if possible, the owner of the former one.
 fn replace_whole(file: &Path, bytes: &[u8], former: Option<&Metadata>) -> io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = parent_folder(file);
     // The mask of the process applies to these permissions.
     let mode = Permissions::from_mode(0o666);
     let mut unfinished = tempfile::Builder::new().permissions(mode).tempfile_in(folder)?;

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use instep_store::{Lock, LockError};
+use instep_store::{Lock, LockError, parent_folder};
 use instep_warc::{CdxjLine, WarcWriter, WrittenRecord};
 use resourcesync::DateTime;
 
@@ -49,9 +49,8 @@ impl ArchiveFolder {
         let failed = |doing, error| StoreError::io(doing, dir.display().to_string(), error);
         let is_new = !dir.exists();
         fs::create_dir_all(&dir).map_err(|error| failed("create", error))?;
-        let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // A folder in one that may not be read is used all the same.
-        if is_new && let Ok(parent) = File::open(parent) {
+        if is_new && let Ok(parent) = File::open(parent_folder(&dir)) {
             parent.sync_all().map_err(|error| failed("sync", error))?;
         }
         let folder = File::open(&dir).map_err(|error| failed("open", error))?;

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use instep_store::database::copy_into;
+use instep_store::{database::copy_into, parent_folder};
 use resourcesync::{
     MediaType, PackagePath,
     package::{PackageError, PackageWriter},
@@ -57,7 +57,7 @@ pub fn backup(state: &Path, file: &Path) -> Result<BackupReport, Error> {
     if is_there(file)? {
         return Err(Error::option("file", format!("{} exists; choose a new file", file.display())));
     }
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = parent_folder(file);
     let copies = tempfile::tempdir_in(folder).map_err(Error::write(folder))?;
     let mut backup = BackupReport::default();
     for name in DATABASES {

@@ -15,6 +15,7 @@ use rusqlite::{
 use tempfile::TempDir;
 
 use super::error::DatabaseError;
+use crate::parent::parent_folder;
 
 /// The time that a statement waits for another process before it fails. Writers hold the file for one transaction only,
 /// and the longest of those, a large migration, takes seconds.
@@ -74,7 +75,7 @@ pub fn with_fixed_plans(connection: Connection) -> rusqlite::Result<Connection> 
 /// Resolves the folder of a file, because SQLite checks the whole path for links. A missing folder is left to SQLite
 /// to report.
 fn resolved(path: &Path) -> PathBuf {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = parent_folder(path);
     let resolved = folder.canonicalize().ok().zip(path.file_name()).map(|(folder, name)| folder.join(name));
     resolved.unwrap_or_else(|| path.to_owned())
 }

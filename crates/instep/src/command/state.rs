@@ -10,6 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use instep_destination::{StateFigures, export_state, import_state};
+use instep_store::parent_folder;
 use serde_json::json;
 use tempfile::NamedTempFile;
 
@@ -107,7 +108,7 @@ fn export_to(dir: &Path, file: &Path) -> anyhow::Result<StateFigures> {
     if file.exists() {
         bail!("{} is there already; name a file that is not", file.display());
     }
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = parent_folder(file);
     let failed = || format!("Cannot write {}", file.display());
     let mut unfinished = NamedTempFile::new_in(folder).with_context(failed)?;
     let mut lines = BufWriter::new(unfinished.as_file_mut());

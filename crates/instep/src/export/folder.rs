@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use instep_destination::HeldResource;
-use instep_store::sync_file_system;
+use instep_store::{parent_folder, sync_file_system};
 use rustix::{
     fs::{FlockOperation, Timespec, Timestamps, UTIME_OMIT, flock},
     io::Errno,
@@ -121,8 +121,7 @@ impl UnfinishedFolder {
 ///
 /// Errors: the disk fails.
 pub(super) fn sync_folder_of(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
+    File::open(parent_folder(path))?.sync_all()
 }
 
 /// A copy as a folder: each resource under its path, with the Source's modification time.

@@ -9,6 +9,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use instep_destination::{Contents, ObjectLayout};
+use instep_store::parent_folder;
 use instep_warc::CdxjLine;
 use rusqlite::Connection;
 
@@ -50,7 +51,7 @@ impl IndexWriter {
     ///
     /// Errors: the file cannot be written.
     pub(crate) fn finish(self, file: &Path) -> anyhow::Result<u64> {
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = parent_folder(file);
         let failed = || format!("Cannot write {}", file.display());
         // Other programs read the index: a temporary file is for its owner only.
         let mode = Permissions::from_mode(0o666);

@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+use instep_store::parent_folder;
 use percent_encoding::percent_decode_str;
 use resourcesync::{
     Capability, DateTime, Decoded, DocumentReader, Entry, Finding, Form, Position, ReadOptions, Severity,
@@ -63,7 +64,7 @@ impl SitemapFiles {
     ///
     /// Errors: the file or a part of it is not there, or is no Sitemap.
     pub(crate) fn find(file: &Path, base_url: &str) -> anyhow::Result<Self> {
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = parent_folder(file);
         let mut base_url = base_url.to_owned();
         if !base_url.ends_with('/') {
             base_url.push('/');

@@ -16,6 +16,7 @@ use std::{
 
 use anyhow::Context as _;
 use instep_destination::{ChangeSink, CopyChange, Shutdown};
+use instep_store::parent_folder;
 use rustix::{
     fs::{Access, Mode, OFlags, access, open},
     io::Errno,
@@ -64,8 +65,7 @@ fn probe(path: &Path) -> io::Result<()> {
         // A pipe is not opened: that would wait for its reader.
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            Ok(access(folder.unwrap_or(Path::new(".")), Access::WRITE_OK | Access::EXEC_OK)?)
+            Ok(access(parent_folder(path), Access::WRITE_OK | Access::EXEC_OK)?)
         }
         Err(error) => Err(error),
     }
