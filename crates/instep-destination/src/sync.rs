@@ -6,6 +6,7 @@
 
 mod beyond;
 mod carriers;
+mod covering;
 mod elsewhere;
 mod unnamed;
 mod way;
