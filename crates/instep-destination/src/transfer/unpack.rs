@@ -152,18 +152,22 @@ impl Pipeline {
         };
         let (worked, committed) = tokio::join!(work, commit);
         match worked {
-            // Its manifest breaks off. What it has behind that stays in the plan, and is requested (O656).
             Err(error) if error.loses_document() => {
-                let what = error.beside(uri.as_str());
-                match keep {
-                    // Nothing else has the former states that are kept.
-                    Some(_) => run.reporter.problem(ProblemKind::Document, uri.as_str(), &what),
-                    None => run.reporter.warn(ProblemKind::Document, uri.as_str(), &what),
-                }
+                report_cut_off(run, uri.as_str(), keep, &error);
                 committed
             }
             worked => worked.and(committed),
         }
+    }
+}
+
+/// Reports that the manifest of a package breaks off. The resources behind that stay in the plan, and are requested (O656).
+/// But nothing else has former states, which are to be kept in a set.
+fn report_cut_off(run: &mut SyncRun<'_>, package: &str, keep: Option<SetId>, error: &Error) {
+    let what = error.beside(package);
+    match keep {
+        Some(_) => run.reporter.problem(ProblemKind::Document, package, &what),
+        None => run.reporter.warn(ProblemKind::Document, package, &what),
     }
 }
 

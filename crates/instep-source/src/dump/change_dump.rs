@@ -1,6 +1,6 @@
 //! Change Dumps (§13): packages of the changes, each state with its bytes.
 
-use std::{cell::Cell, collections::BTreeMap, io, path::Path};
+use std::{cell::Cell, collections::BTreeMap, io, iter::Peekable, path::Path};
 
 use resourcesync::{Capability, Change, DateTime, Entry, Form, Header, Link, Relation};
 
@@ -65,28 +65,10 @@ impl ChangePackages<'_> {
         });
         let mut changes = described.peekable();
         let (mut from, mut packages) = (held.until, held.packages);
-        let (mut packed, mut through) = (held.through, held.through);
+        let mut packed = held.through;
         loop {
-            let (mut contents, mut waiting) = (Vec::new(), None);
-            let mut room = PackageRoom::new(self.options, self.policy)?;
-            let mut takes = |change: &ChangeRecord| room.take(&self.measured(change), bytes_of(change));
-            while let Some(change) = changes.next_if(|next| next.as_ref().is_ok_and(&mut takes)) {
-                // Nothing is in place yet: the next publication packs these changes again.
-                if (self.ends)() {
-                    return Err(Error::Stopped);
-                }
-                let change = change?;
-                let (sequence, datetime) = (change.sequence, change.datetime.unix_micros());
-                match self.content(number, change)? {
-                    PackedChange::Item(item) => contents.push(*item),
-                    PackedChange::LeftOut => {}
-                    PackedChange::Waits => {
-                        waiting = Some(datetime);
-                        break;
-                    }
-                }
-                through = sequence;
-            }
+            let NextPackage { contents, through, waiting } =
+                self.next_package(number, &mut changes, packed)?;
             if waiting.is_some() && through == packed {
                 return Ok(PublishedChangeDump { through, until: from, packages, from: held.from });
             }
@@ -100,13 +82,42 @@ impl ChangePackages<'_> {
             let package = self.package(set, interval, contents, sink, documents)?;
             packages.push(PublishedChangePackage { from, until: interval.1, package });
             (from, packed) = (interval.1, through);
-            if next.is_none() {
-                through = self.now.sequence;
-            }
             if next.is_none() || waiting.is_some() {
+                let through = if next.is_none() { self.now.sequence } else { through };
                 return Ok(PublishedChangeDump { through, until: from, packages, from: held.from });
             }
         }
+    }
+
+    /// Takes the changes of the next package: as many as it has room for, up to one that has to wait. The change `packed` is
+    /// the last one that has a package.
+    fn next_package(
+        &self,
+        number: u8,
+        changes: &mut Peekable<impl Iterator<Item = Result<ChangeRecord, Error>>>,
+        packed: u64,
+    ) -> Result<NextPackage, Error> {
+        let mut package = NextPackage { contents: Vec::new(), through: packed, waiting: None };
+        let mut room = PackageRoom::new(self.options, self.policy)?;
+        let mut takes = |change: &ChangeRecord| room.take(&self.measured(change), bytes_of(change));
+        while let Some(change) = changes.next_if(|next| next.as_ref().is_ok_and(&mut takes)) {
+            // Nothing is in place yet: the next publication packs these changes again.
+            if (self.ends)() {
+                return Err(Error::Stopped);
+            }
+            let change = change?;
+            let (sequence, datetime) = (change.sequence, change.datetime.unix_micros());
+            match self.content(number, change)? {
+                PackedChange::Item(item) => package.contents.push(*item),
+                PackedChange::LeftOut => {}
+                PackedChange::Waits => {
+                    package.waiting = Some(datetime);
+                    break;
+                }
+            }
+            package.through = sequence;
+        }
+        Ok(package)
     }
 
     fn package(
@@ -177,6 +188,15 @@ impl ChangePackages<'_> {
             && !self.holdings.is_supplied(resource)
             && self.holdings.open(resource).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
     }
+}
+
+/// The changes of a package.
+struct NextPackage {
+    contents: Vec<ItemContent>,
+    /// The sequence number of the last one.
+    through: u64,
+    /// The time of the change that has to wait behind them, in microseconds; `None` if there is none.
+    waiting: Option<i64>,
 }
 
 /// The place of a change among the packages.

@@ -69,15 +69,7 @@ pub(super) fn observe<'a>(
     report_skips(&skips, monitor);
     refuse_unreadable(&skips, done.unreadable, options)?;
     withheld.append(vanished.into_inner().unwrap_or_else(PoisonError::into_inner))?;
-    let refused = match withheld.check(catalogue, holdings, options) {
-        // A preview shows these deletions too, so that the operator can judge them.
-        Err(refused @ (Error::DeletionsRefused { .. } | Error::SetMoved { .. }))
-            if options.found.is_some() =>
-        {
-            Some(refused)
-        }
-        checked => checked.map(|()| None)?,
-    };
+    let refused = refusal_of_preview(&mut withheld, catalogue, holdings, options)?;
     done.recorded.add(&withheld.record(catalogue, holdings, record)?);
     if let Some(refused) = refused {
         return Err(refused);
@@ -96,6 +88,27 @@ pub(super) fn observe<'a>(
         left_out: (&skips).into(),
         recorded: done.recorded,
     })
+}
+
+/// Checks withheld deletions. Returns the refusal of a preview, which shows them all the same, so that the operator can judge
+/// them; `None` if they are not refused.
+///
+/// # Errors
+/// If the deletions of a publication are refused, or the catalogue fails.
+fn refusal_of_preview(
+    withheld: &mut WithheldDeletions,
+    catalogue: &Catalogue,
+    holdings: &Holdings,
+    options: &ScanOptions,
+) -> Result<Option<Error>, Error> {
+    match withheld.check(catalogue, holdings, options) {
+        Err(refused @ (Error::DeletionsRefused { .. } | Error::SetMoved { .. }))
+            if options.found.is_some() =>
+        {
+            Ok(Some(refused))
+        }
+        checked => checked.map(|()| None),
+    }
 }
 
 /// Reports files that are left out by a rule, once for each rule.
