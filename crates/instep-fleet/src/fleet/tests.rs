@@ -73,7 +73,7 @@ async fn until(fleet: &Fleet, holds: impl Fn(&Fleet) -> bool) {
     assert!(waited.is_ok(), "{:#?}", fleet.sources());
 }
 
-/// Waits until a condition holds of whose change no signal tells.
+/// Waits until a condition holds whose change nothing announces.
 async fn until_so(holds: impl Fn() -> bool) {
     let waiting = async {
         while !holds() {

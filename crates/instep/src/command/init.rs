@@ -53,16 +53,16 @@ impl InitCommand {
             bail!("{} exists; replace it with --force, or name another with --out", self.out.display());
         }
         // Commands find only a file of this name by themselves.
-        let named = if to_output || self.out == Path::new("instep.toml") {
+        let config_option = if to_output || self.out == Path::new("instep.toml") {
             String::new()
         } else {
             format!(" --config {}", shell_argument(&self.out.display().to_string()))
         };
         let draft = if self.target.contains("://") {
             let url = values::url(&self.target).map_err(anyhow::Error::msg)?;
-            copy::draft(&url, self.access.options(config)?, &named)?
+            copy::draft(&url, self.access.options(config)?, &config_option)?
         } else {
-            source::draft(Path::new(&self.target), &named)?
+            source::draft(Path::new(&self.target), &config_option)?
         };
         if to_output {
             output.text(&draft.text);

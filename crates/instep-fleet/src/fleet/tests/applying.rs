@@ -26,9 +26,7 @@ async fn o720_a_pause_that_a_host_requested_outlasts_a_new_configuration() {
     next.alert_after = 7;
     let keeping = until(&fleet, |fleet| fleet.state().options().alert_after == 7);
     let reloading = async {
-        while fleet.figures().waiting.is_empty() {
-            sleep(Duration::from_millis(10)).await;
-        }
+        until_so(|| !fleet.figures().waiting.is_empty()).await;
         fleet.reload(next, &[source("a", &a)]).await.unwrap();
     };
     tokio::join!(keeping, reloading);
@@ -53,9 +51,7 @@ async fn o893_a_pause_outlasts_a_new_configuration_with_the_same_file_of_certifi
     let fleet = Fleet::open(trusting(1), &[source("a", &a)], Arc::new(Quiet)).unwrap();
     let keeping = until(&fleet, |fleet| fleet.state().options().alert_after == 7);
     let reloading = async {
-        while fleet.figures().waiting.is_empty() {
-            sleep(Duration::from_millis(10)).await;
-        }
+        until_so(|| !fleet.figures().waiting.is_empty()).await;
         fleet.reload(trusting(7), &[source("a", &a)]).await.unwrap();
     };
     tokio::join!(keeping, reloading);

@@ -48,9 +48,7 @@ async fn o711_a_fleet_ends_also_if_its_database_does_not_answer_within_a_connect
     });
     locking.begin();
     locking.batch("LOCK TABLE source").unwrap();
-    while count(&beside, "SELECT COUNT(*) FROM pg_locks WHERE NOT granted") == 0 {
-        sleep(Duration::from_millis(10)).await;
-    }
+    until_so(|| count(&beside, "SELECT COUNT(*) FROM pg_locks WHERE NOT granted") > 0).await;
     shutdown.request();
     timeout(PATIENCE, running).await.unwrap().unwrap().unwrap();
 }

@@ -24,10 +24,10 @@ struct SourceOffers {
     bytes: u64,
 }
 
-/// Returns a configuration for a copy of a Source. `named` is the option that names its file, if commands need one.
+/// Returns a configuration for a copy of a Source. `config_option` is the option that names its file, if commands need one.
 ///
 /// Errors: the Source cannot be reached or explored.
-pub(super) fn draft(url: &Uri, access: AccessOptions, named: &str) -> anyhow::Result<ConfigDraft> {
+pub(super) fn draft(url: &Uri, access: AccessOptions, config_option: &str) -> anyhow::Result<ConfigDraft> {
     let http = access.http_options(url.as_str()).map_err(instep_destination::Error::from)?;
     let spool = tempfile::tempdir()?;
     let client = Client::new(http).map_err(instep_destination::Error::from)?;
@@ -37,7 +37,8 @@ pub(super) fn draft(url: &Uri, access: AccessOptions, named: &str) -> anyhow::Re
     let mut offer = SourceOffers::default();
     gather(&root, &mut offer);
     let dir = folders::copy(url.as_str()).display().to_string();
-    let command = format!("instep sync {} {}{named}", shell_argument(url.as_str()), shell_argument(&dir));
+    let command =
+        format!("instep sync {} {}{config_option}", shell_argument(url.as_str()), shell_argument(&dir));
     Ok(ConfigDraft {
         kind: "copy",
         text: text(url, &command, &offer),

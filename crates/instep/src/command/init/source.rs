@@ -40,10 +40,10 @@ struct FolderSurvey {
     doubtful: BTreeMap<&'static str, u64>,
 }
 
-/// Returns a configuration for a folder. `named` is the option that names its file, if commands need one.
+/// Returns a configuration for a folder. `config_option` is the option that names its file, if commands need one.
 ///
 /// Errors: the folder cannot be read.
-pub(super) fn draft(folder: &Path, named: &str) -> anyhow::Result<ConfigDraft> {
+pub(super) fn draft(folder: &Path, config_option: &str) -> anyhow::Result<ConfigDraft> {
     if !folder.is_dir() {
         bail!(
             "{} is not a folder; give a folder to publish or the URL of a Source to copy",
@@ -58,9 +58,9 @@ pub(super) fn draft(folder: &Path, named: &str) -> anyhow::Result<ConfigDraft> {
     let mut text = format!(
         "# instep: publish {shown} ({size})\n\
          #\n\
-         #   instep publish {shown}{named} --dry-run     see what would be published\n\
-         #   instep publish {shown}{named}               write documents beside the files, for any web server\n\
-         #   instep serve {shown}{named}                 publish and serve, and notice changes at once\n\
+         #   instep publish {shown}{config_option} --dry-run     see what would be published\n\
+         #   instep publish {shown}{config_option}               write documents beside the files, for any web server\n\
+         #   instep serve {shown}{config_option}                 publish and serve, and notice changes at once\n\
          #\n\
          # All options: instep publish --help, instep serve --help\n\n\
          [publish]\n"
@@ -97,8 +97,10 @@ pub(super) fn draft(folder: &Path, named: &str) -> anyhow::Result<ConfigDraft> {
          # tls-key = \"/etc/ssl/example.org/key.pem\"\n",
         bytes(contents.bytes)
     ));
-    let next =
-        vec![format!("instep publish {shown}{named} --dry-run"), format!("instep serve {shown}{named}")];
+    let next = vec![
+        format!("instep publish {shown}{config_option} --dry-run"),
+        format!("instep serve {shown}{config_option}"),
+    ];
     Ok(ConfigDraft { kind: "source", text, before, next })
 }
 
