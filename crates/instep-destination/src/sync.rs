@@ -205,7 +205,8 @@ impl SyncRun<'_> {
     /// copy had reached a later time than it knows, by changes without times (O772).
     fn settle_clock_step(&mut self, set: &mut SetRun, behind: DateTime, is_now: bool) -> Result<(), Error> {
         let is_later = |at: &DateTime| behind.end() <= at.instant();
-        let later = set.inventory.filter(is_later).filter(|_| !set.with(|draft| draft.inventory.meets_later));
+        let later =
+            set.inventory.filter(is_later).filter(|_| !set.with(|draft| draft.inventory.has_later_changes));
         if is_now || later.is_none() {
             set.coverage = Some(Coverage::Unknown);
         }

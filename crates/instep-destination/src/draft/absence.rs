@@ -65,7 +65,7 @@ impl Draft {
                 if self.stays_unnamed(&held, inventory)?
                     || may_wait && self.is_pending_later(held.uri.as_str(), inventory)?
                 {
-                    self.inventory.meets_later = true;
+                    self.inventory.has_later_changes = true;
                     continue;
                 }
                 if self.may_hold_earlier {

@@ -26,7 +26,7 @@ pub(crate) struct InventoryCount {
     /// `true` if it is the one that was applied last.
     pub(super) was_applied: bool,
     /// `true` if a resource seems to have changed or gone after it.
-    pub(crate) meets_later: bool,
+    pub(crate) has_later_changes: bool,
     /// Deletions that absence from the inventory implies, carried out or not.
     pub(crate) inferred: u64,
     /// Held resources that stay although they were deleted.

@@ -61,7 +61,7 @@ impl Draft {
             account: &mut self.account,
             unchanged: &mut self.inventory.unchanged,
             kept: &mut self.inventory.kept,
-            meets_later: &mut self.inventory.meets_later,
+            has_later_changes: &mut self.inventory.has_later_changes,
             selected: self.policy.limit.is_some().then_some(&mut self.inventory.selected),
             room,
             awaited: &mut self.awaited,
@@ -113,7 +113,7 @@ pub(super) struct Merging<'a> {
     pub(super) unchanged: &'a mut u64,
     pub(super) kept: &'a mut KeptCount,
     /// `true` once a change or a deletion seems to be later than the inventory.
-    pub(super) meets_later: &'a mut bool,
+    pub(super) has_later_changes: &'a mut bool,
     /// The selected entries of the inventory, if the operator limits the resources.
     pub(super) selected: Option<&'a mut u64>,
     /// The number of resources that may still be added, if the operator limits them and the entries are not counted
@@ -145,7 +145,7 @@ impl Merging<'_> {
         let decision = self.decide(desired, &mut known)?;
         self.count_kept(desired, &known, decision)?;
         let decision = self.within_limit(decision, &known);
-        *self.meets_later |= desired.is_listed && leaves_later(decision);
+        *self.has_later_changes |= desired.is_listed && leaves_later(decision);
         self.replace_earlier(uri, decision, &known, was_named)?;
         match decision {
             Decision::Superseded => self.leave_to_earlier(desired, &known),

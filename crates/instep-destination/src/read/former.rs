@@ -31,7 +31,7 @@ pub(super) fn refuse_former(
 
 /// Returns `true` if a document was modified before the one that was applied last: a cache, or one of several servers, has
 /// kept a former state of it.
-pub(super) fn is_former(document: &Document, applied: &DocumentRecord) -> bool {
+pub(super) fn is_former_state(document: &Document, applied: &DocumentRecord) -> bool {
     let modified = |text: Option<&str>| text.and_then(http_date);
     let own = modified(document.validators.last_modified.as_deref());
     let known = modified(applied.last_modified.as_deref());

@@ -15,7 +15,7 @@ use resourcesync::{Capability, DateTime, Form, Uri, value::Precision};
 use super::{
     applied::{digest_of, has_digest, is_applied, same_instant},
     dump::Dump,
-    former::is_former,
+    former::is_former_state,
     kind::ExpectedKind,
 };
 use crate::{
@@ -131,7 +131,7 @@ impl Inventory {
         if !anew && same_instant(applied, at) && has_digest(&document, record.as_ref()).await? {
             return Ok(None);
         }
-        let is_former = record.as_ref().is_some_and(|applied| is_former(&document, applied));
+        let is_former = record.as_ref().is_some_and(|applied| is_former_state(&document, applied));
         set.with(|draft| draft.history.has_former_inventory = is_former);
         let (mut inventory, document, digest) =
             Self::plan(run, offer.uri.clone(), document, set, record.as_ref()).await?;
