@@ -1,0 +1,45 @@
+//! The account of a plan in the report: the results for its entries, and the entries that cannot be used.
+
+use crate::{
+    Error, ProblemKind,
+    records::UnusableEntries,
+    run::{SetRun, SyncRun},
+};
+
+impl SyncRun<'_> {
+    /// Adds the results for the entries of a plan, and their coverage, to the report.
+    pub(crate) fn account_for(&mut self, set: &mut SetRun, reads_inventory: bool) -> Result<(), Error> {
+        set.with(|draft| draft.check_account())?;
+        let is_counted_anew = reads_inventory || self.options.delete;
+        let before = || self.copy.kept(set.id);
+        let (entries, kept) = set.with(|draft| (draft.account, draft.kept(before, is_counted_anew)));
+        set.kept = kept?;
+        let coverage = match set.coverage {
+            Some(coverage) => coverage,
+            None => self.copy.coverage(set.id)?,
+        };
+        let report = &mut self.reporter.report;
+        report.entries.add(&entries);
+        report.kept += set.kept.all;
+        report.coverage = Some(report.coverage.map_or(coverage, |least| least.least(coverage)));
+        Ok(())
+    }
+
+    /// Records the entries that could not be used. Those of earlier runs count as a problem until a new inventory is
+    /// read, or until new documents are read if the set has no inventory (B27).
+    pub(crate) fn account_for_unusable(&mut self, set: &mut SetRun, is_renewed: bool) -> Result<(), Error> {
+        let read = set.unusable_entries(self.options.access.scope_text());
+        if let Some(counted) = set.unusable.take() {
+            set.unusable = Some(counted.most(read));
+            return Ok(());
+        }
+        let held = if is_renewed { UnusableEntries::default() } else { self.copy.unusable(set.id)? };
+        if held.count > 0 && read.count == 0 {
+            let UnusableEntries { count, uri, what, .. } = &held;
+            let what = format!("{what}; entries of earlier runs that cannot be used: {count}");
+            self.reporter.problem(ProblemKind::Entry, uri, &what);
+        }
+        set.unusable = Some(held.most(read));
+        Ok(())
+    }
+}
