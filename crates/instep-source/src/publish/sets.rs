@@ -41,6 +41,25 @@ pub(super) fn number(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -> Resul
     Ok(())
 }
 
+/// Sorts the sets by their numbers in the catalogue, for a look that records nothing: a set that was removed keeps its
+/// number, without content. Returns the configured sets, as a mask (O927).
+pub(super) fn number_beside(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -> Result<u64, Error> {
+    let kept = SETS.read(&catalogue.snapshot()?)?.unwrap_or_default();
+    let (mut known, new): (Vec<_>, Vec<_>) = sets.drain(..).partition(|set| kept.contains(&set.name));
+    let (mut new, mut configured) = (new.into_iter(), 0_u64);
+    for name in kept {
+        let place = known.iter().position(|set| set.name == name);
+        let set = place.map(|place| known.swap_remove(place)).or_else(|| new.next());
+        configured |= u64::from(set.is_some()) << sets.len();
+        sets.push(set.unwrap_or_else(|| SetOptions { name, ..SetOptions::new() }));
+    }
+    for set in new {
+        configured |= 1 << sets.len();
+        sets.push(set);
+    }
+    Ok(configured)
+}
+
 /// Returns the numbers of sets before and now. A removed set has none now, so that it leaves neither resources nor changes to
 /// a set that moves up; a new set in its place may be the same one under another name, and takes over what it had.
 fn moves(names: &[String], kept: &[String]) -> Vec<(u8, u8)> {
