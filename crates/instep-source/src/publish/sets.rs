@@ -41,8 +41,8 @@ pub(super) fn number(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -> Resul
     Ok(())
 }
 
-/// Sorts the sets by their numbers in the catalogue, which keeps them as they are: a set that was removed has its number,
-/// without content. Returns the configured sets, as a mask (O927).
+/// Sorts the sets by their numbers in the catalogue, which keeps them as they are: a set that was removed has its number, if
+/// others are behind it, without content. Returns the configured sets, as a mask (O927).
 pub(super) fn number_beside(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -> Result<u64, Error> {
     let kept = SETS.read(&catalogue.snapshot()?)?.unwrap_or_default();
     let (mut known, new): (Vec<_>, Vec<_>) = sets.drain(..).partition(|set| kept.contains(&set.name));
@@ -57,6 +57,8 @@ pub(super) fn number_beside(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -
         configured |= 1 << sets.len();
         sets.push(set);
     }
+    // Behind the last one no number is lost.
+    sets.truncate((u64::BITS - configured.leading_zeros()) as usize);
     Ok(configured)
 }
 

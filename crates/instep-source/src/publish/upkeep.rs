@@ -80,7 +80,8 @@ pub fn check(
             let catalogue =
                 CatalogueLocation::known(state)?.beside()?.ok_or_else(|| remembered::unknown(state))?;
             let options = remembered::load(&catalogue.snapshot()?, state)?;
-            let options = options.ok_or_else(|| remembered::unknown(state))?;
+            let mut options = options.ok_or_else(|| remembered::unknown(state))?;
+            sets::number_beside(&mut options.sets, &catalogue)?;
             let holdings = Holdings::new(&options, &catalogue)?;
             compare(&options, &holdings, &catalogue, differs)
         }
