@@ -117,7 +117,6 @@ impl SyncRun<'_> {
             return Ok(true);
         }
         self.reporter.enter(Phase::Reading);
-        checkpoint.newest = checkpoint.newest.max(checkpoint.datetime);
         // If the Source was just read, pending resources were tried then and are not tried again.
         let mut set = self.new_plan(id, !was_read)?;
         for document in &new {

@@ -151,8 +151,8 @@ pub(crate) struct Checkpoint {
     pub position: u64,
     /// The digest of these entries. The list that is read next continues them only if it begins with the same entries.
     pub leading: Option<[u8; 32]>,
-    /// The newest `at`, `from` or `until` of any document that was applied. An older document is not applied any more
-    /// (D36).
+    /// The newest `at`, `from` or `until` of any document that was applied, but not of messages, which may come long before
+    /// the next document. An older document is not applied any more (D36).
     pub newest: Option<DateTime>,
 }
 

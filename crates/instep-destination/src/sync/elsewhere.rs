@@ -22,35 +22,45 @@ impl SyncRun<'_> {
         let plans = match self.other_plans.ahead.take() {
             Some(plans) => plans,
             // The state knows which resources earlier sets list, but not in a dry run, which writes nothing.
-            None if self.options.dry_run => self.plan_unheard(sets).await?,
-            None => self.plan_unheard(&sets[number + 1..]).await?,
+            None if self.options.dry_run => self.plan_unheard(sets, None).await?,
+            None => self.plan_unheard(&sets[number + 1..], Some(set)).await?,
         };
         for other in plans.iter().filter(|other| other.id != set.id) {
             set.leave_to(other)?;
         }
-        // The state knows it from now on, and later than these plans.
-        self.other_plans.ahead = Some(if self.options.dry_run { plans } else { Vec::new() });
+        self.other_plans.ahead = Some(plans);
         Ok(())
     }
 
-    /// Returns plans of sets, of which nothing is reported: each set is planned again when its turn comes.
-    async fn plan_unheard(&mut self, sets: &[CapabilitySet]) -> Result<Vec<SetRun>, Error> {
+    /// Returns plans of sets, of which nothing is reported: each set is planned again when its turn comes. If a plan `leaves`
+    /// its resources to them, none is kept: the state knows afterwards which resources they list.
+    async fn plan_unheard(
+        &mut self,
+        sets: &[CapabilitySet],
+        leaves: Option<&SetRun>,
+    ) -> Result<Vec<SetRun>, Error> {
         let unheard = self.reporter.unheard();
         let reporter = std::mem::replace(&mut self.reporter, unheard);
         let lacks_versions = self.lacks_versions;
-        let planned = self.plan_each(sets).await;
+        let planned = self.plan_each(sets, leaves).await;
         (self.reporter, self.lacks_versions) = (reporter, lacks_versions);
         planned
     }
 
-    async fn plan_each(&mut self, sets: &[CapabilitySet]) -> Result<Vec<SetRun>, Error> {
+    async fn plan_each(
+        &mut self,
+        sets: &[CapabilitySet],
+        leaves: Option<&SetRun>,
+    ) -> Result<Vec<SetRun>, Error> {
         let mut plans = Vec::new();
         for found in sets {
-            match self.plan_ahead(found).await {
-                Ok(plan) => plans.push(plan),
-                Err(Error::Interrupted) => return Err(Error::Interrupted),
+            match (self.plan_ahead(found).await, leaves) {
+                // A plan has a file, a reader of the state and their memory, and there may be 63 sets.
+                (Ok(plan), Some(set)) => set.leave_to(&plan)?,
+                (Ok(plan), None) => plans.push(plan),
+                (Err(Error::Interrupted), _) => return Err(Error::Interrupted),
                 // The set itself fails in its turn, and is reported then.
-                Err(_) => {}
+                (Err(_), _) => {}
             }
         }
         Ok(plans)

@@ -7,7 +7,7 @@ use instep_source::{
     serve::SourceView,
 };
 use resourcesync::{Change, DateTime};
-use rusqlite::{Transaction, TransactionBehavior};
+use rusqlite::{OptionalExtension as _, Transaction, TransactionBehavior};
 
 use super::{
     dublin_core,
@@ -20,10 +20,13 @@ use super::{
 /// The name under which the index keeps the last change that it shows.
 const SEQUENCE: &str = "sequence";
 const BASELINED: &str = "baselined";
+/// The name under which the index keeps the names of the sets, by their numbers: the records have the names.
+const SETS: &str = "sets";
 /// The name under which the index keeps the number of a pass over all resources that is under way.
 const PASS: &str = "pass";
 const PASS_SEQUENCE: &str = "pass-sequence";
 const PASS_BASELINED: &str = "pass-baselined";
+const PASS_SETS: &str = "pass-sets";
 /// The key after which the pass continues.
 const PASS_KEY: &str = "pass-key";
 
@@ -57,17 +60,23 @@ impl RepositoryIndex {
     fn take_changes(&self, view: &SourceView, snapshot: &Snapshot, most: usize) -> Result<bool, AnswerError> {
         let head = snapshot.head();
         let last = signed(head.sequence);
+        let sets = view.sets().join(" ");
         let is_passing = self.number(PASS_SEQUENCE)?.is_some();
-        if is_passing || !self.is_in_reach(&head)? {
+        if is_passing || !self.is_in_reach(&head, &sets)? {
             if !is_passing {
                 self.set_number(PASS, Some(self.number(PASS)?.unwrap_or(0) + 1))?;
                 self.set_number(PASS_SEQUENCE, Some(last))?;
                 self.set_number(PASS_BASELINED, Some(signed(head.baselined)))?;
+                self.set_names(PASS_SETS, &sets)?;
                 self.connection.execute("DELETE FROM meta WHERE name = ?1", [PASS_KEY])?;
             }
             if !self.pass(view, snapshot, most)? {
                 return Ok(false);
             }
+        }
+        if self.names(SETS)?.is_none() {
+            // An index of an earlier version does not have them.
+            self.set_names(SETS, &sets)?;
         }
         let from = self.number(SEQUENCE)?.unwrap_or(0);
         let mut reached = from;
@@ -90,20 +99,36 @@ impl RepositoryIndex {
     }
 
     /// Returns `true` if the change log leads from the state that the index shows to the present one.
-    fn is_in_reach(&self, head: &Head) -> rusqlite::Result<bool> {
+    fn is_in_reach(&self, head: &Head, sets: &str) -> rusqlite::Result<bool> {
         let reach = signed(head.forgotten)..=signed(head.sequence);
-        // The resources of a new set are in no change log.
+        // The resources of a new set are in no change log, nor are those of a set that was renamed.
         Ok(self.number(SEQUENCE)?.is_some_and(|sequence| reach.contains(&sequence))
-            && self.number(BASELINED)? == Some(signed(head.baselined)))
+            && self.number(BASELINED)? == Some(signed(head.baselined))
+            && self.names(SETS)?.is_none_or(|names| names == sets))
+    }
+
+    /// Returns the names of sets that are kept under a name; `None` if there are none.
+    fn names(&self, name: &str) -> rusqlite::Result<Option<String>> {
+        let mut statement = self.connection.prepare_cached("SELECT value FROM meta WHERE name = ?1")?;
+        statement.query_row([name], |row| row.get(0)).optional()
+    }
+
+    /// Keeps the names of sets under a name.
+    fn set_names(&self, name: &str, names: &str) -> rusqlite::Result<()> {
+        let sql = "INSERT OR REPLACE INTO meta VALUES (?1, ?2)";
+        self.connection.prepare_cached(sql)?.execute([name, names]).map(drop)
     }
 
     /// Ends a pass; returns `true` if the change log has what changed meanwhile. A pass may take hours, and publications
     /// shorten the log: then the next one begins.
-    fn end_pass(&self, head: &Head) -> rusqlite::Result<bool> {
+    fn end_pass(&self, head: &Head, sets: &str) -> rusqlite::Result<bool> {
         self.set_number(SEQUENCE, self.number(PASS_SEQUENCE)?)?;
         self.set_number(BASELINED, self.number(PASS_BASELINED)?)?;
         self.set_number(PASS_SEQUENCE, None)?;
-        self.is_in_reach(head)
+        if let Some(names) = self.names(PASS_SETS)? {
+            self.set_names(SETS, &names)?;
+        }
+        self.is_in_reach(head, sets)
     }
 
     /// Continues a pass over all resources; returns `true` at its end, if the change log leads on from there.
@@ -131,7 +156,7 @@ impl RepositoryIndex {
             return Ok(false);
         }
         self.delete_unseen(pass, now)?;
-        Ok(self.end_pass(&snapshot.head())?)
+        Ok(self.end_pass(&snapshot.head(), &view.sets().join(" "))?)
     }
 
     /// Puts a resource into the index. `pass` is the number of the pass that meets it, or 0.
@@ -232,12 +257,30 @@ mod tests {
             index.set_number(PASS_BASELINED, Some(1)).unwrap();
             let mut head = Head::default();
             (head.sequence, head.forgotten, head.baselined) = (9, forgotten, baselined);
-            index.end_pass(&head).unwrap()
+            index.end_pass(&head, "").unwrap()
         };
         assert!(ended_at(5, 1));
         assert!(!ended_at(7, 1), "the changes 6 and 7 are in the log no more");
         assert!(!ended_at(5, 3), "a set was added");
         assert_eq!(index.number(PASS_SEQUENCE).unwrap(), None);
+    }
+
+    #[test]
+    fn o928_records_get_the_names_of_sets_that_have_other_names_now() {
+        let state = tempfile::tempdir().unwrap();
+        let index = RepositoryIndex::open(state.path()).unwrap();
+        let mut head = Head::default();
+        (head.sequence, head.baselined) = (5, 1);
+        let pass = |of: &str, now: &str| {
+            index.set_number(PASS_SEQUENCE, Some(5)).unwrap();
+            index.set_number(PASS_BASELINED, Some(1)).unwrap();
+            index.set_names(PASS_SETS, of).unwrap();
+            index.end_pass(&head, now).unwrap()
+        };
+        assert!(pass("a", "a") && index.is_in_reach(&head, "a").unwrap());
+        assert!(!index.is_in_reach(&head, "z").unwrap(), "another pass begins");
+        assert!(!pass("a", "z"), "it has found the former names");
+        assert!(pass("z", "z"));
     }
 
     #[test]

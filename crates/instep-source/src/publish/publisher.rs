@@ -109,7 +109,9 @@ impl Publisher {
         let place = CatalogueLocation::known(state)?;
         let lock = Arc::new(lock::take(state)?);
         let catalogue = place.open(state, system_clock())?;
-        let options = remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(unknown)?;
+        let mut options = remembered::load(&catalogue.snapshot()?, state)?.ok_or_else(unknown)?;
+        // An attempt to publish with other sets may have given them other numbers before it failed (O929).
+        sets::number_beside(&mut options.sets, &catalogue)?;
         let context = SourceContext::new(options, catalogue)?;
         Ok(Self::of(context, lock))
     }

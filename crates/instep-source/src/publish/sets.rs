@@ -41,6 +41,27 @@ pub(super) fn number(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -> Resul
     Ok(())
 }
 
+/// Sorts the sets by their numbers in the catalogue, which keeps them as they are: a set that was removed has its number, if
+/// others are behind it, without content. Returns the configured sets, as a mask (O927).
+pub(super) fn number_beside(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -> Result<u64, Error> {
+    let kept = SETS.read(&catalogue.snapshot()?)?.unwrap_or_default();
+    let (mut known, new): (Vec<_>, Vec<_>) = sets.drain(..).partition(|set| kept.contains(&set.name));
+    let (mut new, mut configured) = (new.into_iter(), 0_u64);
+    for name in kept {
+        let place = known.iter().position(|set| set.name == name);
+        let set = place.map(|place| known.swap_remove(place)).or_else(|| new.next());
+        configured |= u64::from(set.is_some()) << sets.len();
+        sets.push(set.unwrap_or_else(|| SetOptions { name, ..SetOptions::new() }));
+    }
+    for set in new {
+        configured |= 1 << sets.len();
+        sets.push(set);
+    }
+    // Behind the last one no number is lost.
+    sets.truncate((u64::BITS - configured.leading_zeros()) as usize);
+    Ok(configured)
+}
+
 /// Returns the numbers of sets before and now. A removed set has none now, so that it leaves neither resources nor changes to
 /// a set that moves up; a new set in its place may be the same one under another name, and takes over what it had.
 fn moves(names: &[String], kept: &[String]) -> Vec<(u8, u8)> {
@@ -90,8 +111,10 @@ fn lists_begun_anew(
 mod tests {
     use std::fs;
 
+    use resourcesync::{Change, Uri};
+
     use super::*;
-    use crate::{NoMonitor, PublishOptions, Publisher, publish};
+    use crate::{NoMonitor, PublishOptions, Publisher, ReportedChange, catalogue::CATALOGUE, publish};
 
     #[test]
     fn o821_sets_move_up_and_one_with_another_name_stays() {
@@ -141,6 +164,34 @@ mod tests {
         publish(&options, &NoMonitor).unwrap();
         assert!(list("txt/resourcelist.xml").contains("a.txt"));
         assert_eq!(list("pdf/changelist-000001.xml"), before);
+    }
+
+    #[test]
+    fn o929_a_reported_change_is_one_of_its_set_after_an_attempt_to_publish_other_sets() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        let set = |kind: &str| SetOptions {
+            name: kind.to_owned(),
+            include: vec![format!("*.{kind}")],
+            ..SetOptions::folder(folder.path())
+        };
+        options.sets = ["txt", "pdf"].map(set).into();
+        for name in ["a.txt", "b.pdf"] {
+            fs::write(folder.path().join(name), "one").unwrap();
+        }
+        publish(&options, &NoMonitor).unwrap();
+        // As far as an attempt comes whose other options cannot be used.
+        let catalogue = Catalogue::open(&options.state.join(CATALOGUE)).unwrap();
+        number(&mut vec![set("pdf")], &catalogue).unwrap();
+        let before = catalogue.snapshot().unwrap().head().sequence;
+        drop(catalogue);
+        fs::write(folder.path().join("b.pdf"), "three").unwrap();
+        let publisher = Publisher::reopen(&options.state).unwrap();
+        let changed = ReportedChange::add(Uri::parse("http://example.org/b.pdf").unwrap());
+        publisher.record(vec![changed], &NoMonitor).unwrap();
+        let snapshot = publisher.catalogue().snapshot().unwrap();
+        let logged = snapshot.changes(u64::MAX, before).map(|change| change.unwrap().change);
+        assert_eq!(logged.collect::<Vec<_>>(), [Change::Updated]);
     }
 
     #[test]

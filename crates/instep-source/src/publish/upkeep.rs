@@ -80,7 +80,8 @@ pub fn check(
             let catalogue =
                 CatalogueLocation::known(state)?.beside()?.ok_or_else(|| remembered::unknown(state))?;
             let options = remembered::load(&catalogue.snapshot()?, state)?;
-            let options = options.ok_or_else(|| remembered::unknown(state))?;
+            let mut options = options.ok_or_else(|| remembered::unknown(state))?;
+            sets::number_beside(&mut options.sets, &catalogue)?;
             let holdings = Holdings::new(&options, &catalogue)?;
             compare(&options, &holdings, &catalogue, differs)
         }
@@ -107,10 +108,12 @@ pub fn preview(
         None => Catalogue::open(&nowhere.path().join(CATALOGUE))?,
     };
     let from = rebase::check(&options, &catalogue)?;
-    sets::number(&mut options.sets, &catalogue)?;
+    let configured = sets::number_beside(&mut options.sets, &catalogue)?;
+    let mut looked = ScanOptions::new(&options);
+    looked.sets = configured;
     let Some(from) = from else {
         let holdings = Holdings::new(&options, &catalogue)?;
-        return preview_of(&holdings, &catalogue, &options, monitor, differs);
+        return preview_of(&holdings, &catalogue, &looked, monitor, differs);
     };
     // The catalogue does not move yet: the content is compared below the former base URL, and shown below the new one.
     rebase::refuse_former_uris(&options, &catalogue, &from)?;
@@ -122,19 +125,18 @@ pub fn preview(
         }
         differs(difference);
     };
-    preview_of(&holdings, &catalogue, &options, monitor, &mut moved)
+    preview_of(&holdings, &catalogue, &looked, monitor, &mut moved)
 }
 
 fn preview_of(
     holdings: &Holdings,
     catalogue: &Catalogue,
-    options: &PublishOptions,
+    options: &ScanOptions,
     monitor: &dyn PublishMonitor,
     differs: &mut (dyn FnMut(Difference) + Send),
 ) -> Result<ScanReport, Error> {
     let faults = holdings.probe_supplies(monitor)?;
-    let options = ScanOptions::new(options);
-    let mut report = scan::check(holdings, catalogue, &options, false, monitor, differs)?;
+    let mut report = scan::check(holdings, catalogue, options, false, monitor, differs)?;
     report.skipped += faults;
     Ok(report)
 }
@@ -163,8 +165,36 @@ pub(crate) fn compact(catalogue: &Catalogue) -> Result<Compaction, Error> {
 mod tests {
     use std::fs;
 
+    use resourcesync::Uri;
+
     use super::*;
-    use crate::{NoMonitor, publish};
+    use crate::{DifferenceKind, NoMonitor, SetOptions, publish};
+
+    #[test]
+    fn o927_a_preview_without_a_set_shows_what_the_publication_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str| fs::write(folder.path().join(name), name).unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        let set = |kind: &str| SetOptions {
+            name: kind.to_owned(),
+            include: vec![format!("*.{kind}")],
+            ..SetOptions::folder(folder.path())
+        };
+        options.sets = ["txt", "pdf", "xml"].map(set).into();
+        for name in ["a.txt", "b.txt", "c.pdf", "d.xml"] {
+            write(name);
+        }
+        publish(&options, &NoMonitor).unwrap();
+        options.sets = vec![set("pdf")];
+        write("e.pdf");
+        let mut differences = Vec::new();
+        let mut differs = |difference: Difference| differences.push((difference.uri, difference.kind));
+        preview(&options, &NoMonitor, &mut differs).unwrap();
+        let new = Uri::parse("http://example.org/e.pdf").unwrap();
+        assert_eq!(differences, [(new, DifferenceKind::Unknown)]);
+        let report = publish(&options, &NoMonitor).unwrap();
+        assert_eq!((report.created, report.updated, report.deleted), (1, 0, 0));
+    }
 
     #[test]
     fn o476_a_state_that_can_only_be_read_is_checked_and_previewed() {

@@ -53,6 +53,7 @@ pub(crate) fn check(
     let _alone = holdings.look_alone();
     let found = FoundResources::default();
     let guard = options.guard.filter(|_| !every_file);
+    let sets = options.sets;
     let options = ScanOptions { spool: None, guard, found: Some(found.clone()), ..options.clone() };
     let differs = Mutex::new(differs);
     let compare = |batch: Vec<Observation>| {
@@ -60,6 +61,8 @@ pub(crate) fn check(
         let keys: Vec<&[u8]> = batch.iter().map(Observation::key).collect();
         let all_held = snapshot.resources_of(&keys)?;
         for (observation, held) in batch.into_iter().zip(all_held) {
+            // The next publication forgets what only sets have that are not configured any more.
+            let held = held.filter(|held| held.sets & sets != 0);
             if guard.is_some() {
                 found.add(&observation, held.as_ref(), &snapshot, holdings)?;
             }

@@ -20,7 +20,8 @@ pub(crate) struct ScanOptions {
     pub threads: usize,
     /// `true` if files that not everybody may read are published too.
     pub private_too: bool,
-    /// The sets of the Source: their baseline is complete after a scan of everything.
+    /// The sets of the Source: their baseline is complete after a scan of everything. A preview has names of further ones,
+    /// which are not configured any more.
     pub sets: u64,
     /// The names of the sets, by their numbers.
     pub set_names: Vec<String>,

@@ -214,7 +214,7 @@ fn refusal(
     for (set, name) in (0u8..).zip(&options.set_names) {
         let index = usize::from(set);
         let (now, before) = (losses.gone[index], losses.before[index]);
-        if now == 0 {
+        if now == 0 || options.sets >> set & 1 == 0 {
             continue;
         }
         if losses.forsaken[index] >= losses.published[index] && !guard.allow_empty {

@@ -259,3 +259,32 @@ fn o798_what_a_list_names_is_not_taken_from_a_package_of_before_it_in_a_newer_du
     assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
     assert_eq!(copy.read("a.txt").as_deref(), Some("the second"));
 }
+
+#[test]
+fn o926_a_later_dump_that_keeps_an_old_part_makes_up_for_a_list_that_stays_lost() {
+    let copy = with_former_package([
+        ("list.xml", "<rs:md capability='resourcelist'/>"),
+        ("dump.xml", "<rs:md capability='resourcedump'/>"),
+    ]);
+    let source = &copy.source;
+    let serve = |second: u32, parts: &[&str]| {
+        let root = format!("<rs:md capability='resourcedump' at='2026-01-02T00:00:{second:02}Z'/>");
+        let part = |part: &&str| format!("<sitemap><loc>{}</loc></sitemap>", source.url(part));
+        let parts: String = parts.iter().map(part).collect();
+        source.serve("dump.xml", format!("<sitemapindex {SPACES}>{root}{parts}</sitemapindex>"));
+    };
+    let at = "at='2026-01-02T00:00:00Z'";
+    source.serve("part.xml", document(source, "resourcedump", at, &[("part.zip", "")]));
+    serve(20, &["part.xml"]);
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    source.put("b.txt", "later");
+    let manifest = document(source, "resourcedump-manifest", "", &[("b.txt", "<rs:md path='/b.txt'/>")]);
+    source.serve("later.zip", zipped([("manifest.xml", manifest), ("b.txt", "later".to_owned())]));
+    let at = "at='2026-01-02T00:00:30Z'";
+    source.serve("later.xml", document(source, "resourcedump", at, &[("later.zip", "")]));
+    serve(30, &["part.xml", "later.xml"]);
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    assert_eq!(copy.read("b.txt").as_deref(), Some("later"));
+}

@@ -1,8 +1,8 @@
 //! Notifications at a Destination over WebSockets: Framework Notifications (FN-7), and changes.
 
 use futures_util::SinkExt as _;
-use instep_destination::{Credential, Outcome, Secret};
-use instep_testkit::{FakeSource, Fault};
+use instep_destination::{Credential, Outcome, Secret, sync};
+use instep_testkit::{FakeSource, Fault, Layout};
 use tokio_tungstenite::tungstenite::{
     Message,
     handshake::server::{Request, Response},
@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::{
 
 use super::{
     destination::payload,
-    support::{Following, notification, runtime, topical},
+    support::{Following, notification, runtime, topical, topical_at},
 };
 
 /// A channel that sends the messages of the test.
@@ -186,4 +186,27 @@ fn o402_a_round_that_only_applies_notifications_keeps_versions_too() {
     let mut kept: Vec<_> = kept.map(|entry| read(entry).unwrap()).collect();
     kept.sort();
     assert_eq!(kept, ["first", "one"]);
+}
+
+#[test]
+fn o925_a_list_that_notifications_have_passed_does_not_count_as_an_older_one() {
+    let mut channel = Channel::open();
+    let mut layout = Layout::new();
+    layout.change_list = false;
+    let source = topical_at(FakeSource::start_with(layout), None, &[("change", &channel.socket())]);
+    let following = Following::of(&source, &[&channel.origin()]);
+    let _ = following.during(|| {
+        channel.opened.blocking_recv().unwrap();
+        source.wait_for("resourcelist.xml", 2);
+        source.freeze(&["resourcelist.xml"]);
+        let before = source.clock().now();
+        source.put("a.txt", "told");
+        channel.say(payload(&source, before, &[("a.txt", "updated")]));
+        following.wait_until(|heard| heard.committed.iter().any(|line| line.starts_with('~')));
+    });
+    let mut again = following.options.clone();
+    (again.follow, again.shutdown) = (false, Default::default());
+    let report = runtime().block_on(sync(&again, &following.monitor)).unwrap();
+    let held = std::fs::read_to_string(following.copy().join("a.txt")).unwrap();
+    assert_eq!((report.exit_code(), held.as_str()), (0, "told"));
 }

@@ -1,6 +1,6 @@
 //! The manifests of a Resource Dump as the inventory, if there is no Resource List or it cannot be read.
 
-use resourcesync::Capability;
+use resourcesync::{Capability, DateTime, Uri};
 
 use super::Inventory;
 use crate::{
@@ -29,12 +29,19 @@ impl Inventory {
             _ => return Err(lost),
         };
         let list = found.get(&Capability::ResourceList);
-        let mut applied = None;
-        for uri in list.map(|offer| &offer.uri).into_iter().chain([&dump.uri]) {
-            applied = applied.max(run.believed(run.state().document(uri)?.and_then(|record| record.at)));
-        }
-        let is_known_to_be_later = match (dump.earliest(), applied) {
-            (Some(at), Some(applied)) => applied.instant() <= at.instant(),
+        let time_of = |uri: &Uri| -> Result<Option<DateTime>, Error> {
+            Ok(run.believed(run.state().document(uri)?.and_then(|record| record.at)))
+        };
+        let by_list = list.map(|offer| time_of(&offer.uri)).transpose()?.flatten();
+        let by_dump = time_of(&dump.uri)?;
+        let is_over = |applied: Option<DateTime>, at: DateTime| {
+            applied.is_some_and(|applied| at.instant() < applied.instant())
+        };
+        // A dump may keep an old part from one version to the next, so that only a list is compared with its parts.
+        let is_known_to_be_later = match dump.at.zip(dump.earliest()) {
+            Some((at, earliest)) if by_list.or(by_dump).is_some() => {
+                !is_over(by_list, earliest) && !is_over(by_dump, at)
+            }
             _ => run.state().checkpoint(set.id)?.is_none(),
         };
         if !is_known_to_be_later {
