@@ -19,8 +19,9 @@ pub(super) struct BesidePlan {
 #[derive(Debug)]
 pub(super) struct Undoing {
     /// The first change of each resource: `Check` if it is older than the requested time, and so shows the state at
-    /// that time; `Create` and `Update` if the resource was created or changed later.
+    /// that time, or later than the inventory, which shows it then; `Create` and `Update` if the resource was created or
+    /// changed later.
     pub(super) first: Actions,
-    /// The time of the inventory, which does not have later changes.
+    /// The time at which the inventory was complete. It does not have later changes.
     pub(super) inventory: DateTime,
 }

@@ -14,7 +14,7 @@ impl Draft {
     pub(super) const NO_FORMER_STATE: &str =
         "it changed later, and neither an earlier change nor a TimeGate has its state then";
 
-    /// Records from now on the changes between the requested time and that of the inventory.
+    /// Records from now on the changes between the requested time and the time at which the inventory was complete.
     pub(crate) fn take_back_from(&mut self, inventory: DateTime, first: Actions) {
         self.beside.undoing = Some(Undoing { first, inventory });
     }
@@ -27,8 +27,7 @@ impl Draft {
         is_later: bool,
     ) -> Result<(), Error> {
         let Some(undoing) = &mut self.beside.undoing else { return Ok(()) };
-        let unknown = time.is_some_and(|time| time.instant() > undoing.inventory.instant());
-        if unknown || !self.policy.selection.wants(entry) {
+        if !self.policy.selection.wants(entry) {
             return Ok(());
         }
         let uri = resource(&entry.loc);
@@ -36,10 +35,12 @@ impl Draft {
         if undoing.first.for_uri(uri.as_str())?.is_some() {
             return Ok(());
         }
+        let is_in_inventory = time.is_none_or(|time| time.instant() <= undoing.inventory.instant());
         let kind = match (is_later, &entry.metadata.change) {
-            (false, _) => ActionKind::Check,
+            // An inventory that does not say when it was complete may have it all the same.
             (true, Some(Change::Created)) => ActionKind::Create,
-            (true, _) => ActionKind::Update,
+            (true, _) if is_in_inventory => ActionKind::Update,
+            _ => ActionKind::Check,
         };
         let mut desired = Desired::new(uri);
         let timegate = entry.link_for(&Relation::TimeGate).map(|link| link.href.as_str().to_owned());

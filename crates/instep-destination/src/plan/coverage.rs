@@ -78,7 +78,9 @@ impl fmt::Display for Coverage {
             Self::Complete { at: Some(at) } => write!(f, "complete at {at}"),
             Self::Complete { at: None } => f.write_str("complete"),
             Self::ChangesKnown { since } => write!(f, "changes known since {since}, not what changed before"),
-            Self::Unknown => f.write_str("coverage unknown: the Source does not say what its lists cover"),
+            Self::Unknown => {
+                f.write_str("coverage unknown: the documents do not show if other resources changed")
+            }
         }
     }
 }
@@ -103,6 +105,13 @@ mod tests {
         assert_eq!(gap.with_changes(Reach::Covered, Some(at(12))), gap);
         assert_eq!(gap.with_changes(Reach::Unknown, Some(at(12))), Coverage::Unknown);
         assert!(Coverage::of_inventory(Some(at(20)), None).is_complete());
+    }
+
+    #[test]
+    fn o738_unknown_coverage_blames_no_list_of_the_source() {
+        // A set that the Source withdrew makes it unknown too, although the lists of its other sets cover everything.
+        let shown = Coverage::Unknown.to_string();
+        assert_eq!(shown, "coverage unknown: the documents do not show if other resources changed");
     }
 
     #[test]

@@ -38,6 +38,8 @@ const READINGS: usize = 3;
 pub(crate) struct Inventory {
     /// The earliest `at` of the documents read (DST-2).
     pub(crate) at: Option<DateTime>,
+    /// The time at which the Source had written it, if it states one. Changes until then may be in it.
+    completed: Option<DateTime>,
     /// `true` if every part of it was read (RLI-8).
     pub(crate) complete: bool,
     /// The URI of the Resource List, its index or the Resource Dump.
@@ -212,7 +214,9 @@ impl Inventory {
             let at = plausible_time(run, &uri, &document);
             let mut digest = digest_of(&document).await?;
             let was_applied = is_applied(known.or(Some(digest)), applied);
-            let mut inventory = Self { at, complete: true, uri: uri.clone(), dump: None, was_applied };
+            let completed = document.header.metadata.as_ref().and_then(|root| root.completed);
+            let mut inventory =
+                Self { at, completed, complete: true, uri: uri.clone(), dump: None, was_applied };
             let stood = match document.header.form {
                 Form::List => set.read_list(&document, None, was_applied).await.map(|()| true)?,
                 Form::Index => inventory.read_members(run, &document, set, &mut digest).await?,

@@ -235,6 +235,26 @@ fn a_moment_before_the_oldest_list_is_had_by_taking_changes_back() {
 }
 
 #[test]
+fn o737_changes_that_a_list_has_because_it_was_being_written_are_taken_back_too() {
+    for states_end in [true, false] {
+        let (copy, then) = with_a_later_list();
+        let begun = DateTime::from_unix_micros(then.unix_micros() + 500_000);
+        let end = copy.source.snapshot();
+        copy.source.rewrite("resourcelist.xml", move |text| {
+            let completed = if states_end { format!(" completed=\"{end}\"") } else { String::new() };
+            text.replace(&format!("at=\"{end}\""), &format!("at=\"{begun}\"{completed}"))
+        });
+        let run = copy.sync_with(|options| options.as_of = Some(then));
+        assert_eq!(copy.read("e.txt"), None, "{:?}", run.heard);
+        // Without its end, a list may have either state of what was changed since its time.
+        if states_end {
+            let read = copy.read("a.txt");
+            assert_eq!((run.exit_code(), read.as_deref()), (0, Some("one")), "{:?}", run.heard);
+        }
+    }
+}
+
+#[test]
 fn what_is_not_offered_of_a_moment_is_said_and_nothing_later_is_taken_for_it() {
     let (copy, then) = with_a_later_list();
     copy.source.put("d/c.txt", "too late, and no TimeGate");

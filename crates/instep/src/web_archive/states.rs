@@ -13,13 +13,12 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::{
     digest::{DigestCheck, StatedDigest, hexadecimal},
-    documents::is_document,
     visit::Visit,
 };
 
 /// The tables: visits of each resource, without a body if it was gone; requests with other methods than `GET`; bodies
-/// by the digests that revisits name; revisits whose bodies were not seen yet; and the bodies that are published in the
-/// end.
+/// by the digests that revisits name; revisits whose bodies were not seen yet; the patches that documents name; and the
+/// bodies that are published in the end.
 const TABLES: &str = "
 CREATE TABLE visit (
     number INTEGER PRIMARY KEY, uri TEXT NOT NULL, date INTEGER NOT NULL, keys TEXT NOT NULL, body TEXT, length INTEGER,
@@ -27,6 +26,7 @@ CREATE TABLE visit (
 );
 CREATE INDEX visit_newest ON visit (uri, date, number);
 CREATE TABLE other_request (key TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE patch (uri TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE published (body TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE payload (digest TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL, length INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE revisit (
@@ -48,7 +48,7 @@ pub(super) struct UnpackedState {
 /// The states seen so far. They are in a temporary database, so that memory does not grow with their number.
 pub(super) struct States {
     base_url: String,
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     pub(super) seen: Connection,
     elsewhere: u64,
     /// The first resource that is not below the base URL.
@@ -103,14 +103,6 @@ impl States {
     /// If the temporary database fails.
     pub(super) fn drop_record(&self) -> io::Result<()> {
         self.seen.execute_batch("ROLLBACK TO record").map_err(io::Error::other)
-    }
-
-    /// Stores the state of a resource, unless it is a document of ResourceSync.
-    ///
-    /// # Errors
-    /// If the body cannot be read, or the temporary database fails.
-    pub(super) fn put(&self, visit: &Visit, state: &UnpackedState) -> io::Result<()> {
-        if is_document(&self.folder.join(&state.body))? { Ok(()) } else { self.note(visit, Some(state)) }
     }
 
     /// Stores the state that a visit found; `None` if the resource was gone.
@@ -199,7 +191,8 @@ impl States {
         &self,
         take: &mut dyn FnMut(&str, &UnpackedState) -> io::Result<()>,
     ) -> anyhow::Result<u64> {
-        let sql = "SELECT uri, keys, body, length, media_type, lastmod FROM visit ORDER BY uri, date, number";
+        let sql = "SELECT uri, keys, body, length, media_type, lastmod FROM visit
+                   WHERE uri NOT IN (SELECT uri FROM patch) ORDER BY uri, date, number";
         let mut statement = self.seen.prepare(sql)?;
         let mut publish = self.seen.prepare("INSERT OR IGNORE INTO published VALUES (?1)")?;
         let has_other_requests = self.seen.prepare("SELECT 1 FROM other_request")?.exists([])?;

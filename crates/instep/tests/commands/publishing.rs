@@ -176,6 +176,24 @@ fn o481_a_second_server_is_refused_before_it_unpacks_a_web_archive_over_that_of_
 }
 
 #[test]
+fn o736_a_patch_that_a_document_of_a_web_archive_names_is_no_resource() {
+    let list = format!(
+        r#"<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:rs="http://www.openarchives.org/rs/terms/">
+<rs:md capability="changelist" from="2026-01-01T00:00:00Z"/>
+<url><loc>{BASE}a</loc><rs:md change="updated" datetime="2026-01-02T00:00:00Z"/>
+<rs:ln rel="http://www.openarchives.org/rs/terms/patch" href="{BASE}patches/1" type="application/vcdiff"/></url>
+</urlset>"#
+    );
+    // Files of an archive are read in the order of their names: a patch may come before the document that names it.
+    let archive = [archive_of(&["a", "patches/1", "patches/2"], "text"), archive_of(&["changes"], &list)];
+    let folder = folder(&[("data/.hidden", ""), ("seen.warc", &archive.concat())]);
+    let said = run(folder.path(), &["publish", "data", "--base-url", BASE, "--from", "seen.warc"], 0);
+    assert!(said.contains("+2 ~0 -0"), "{said}");
+    let listed = fs::read_to_string(folder.path().join("data/resourcesync/resourcelist.xml")).unwrap();
+    assert!(listed.contains("patches/2") && !listed.contains("patches/1"), "{listed}");
+}
+
+#[test]
 fn o199_a_publication_beside_a_server_says_what_the_server_does_by_itself() {
     let folder = folder(&[("data/a.txt", "a")]);
     let source = ServedSource::start(folder.path());

@@ -64,6 +64,7 @@ impl Inventory {
     /// Reverts the changes between the requested time and a later inventory. Earlier changes describe states that
     /// were replaced since.
     pub(super) async fn taken_back(
+        &self,
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
@@ -71,7 +72,9 @@ impl Inventory {
         as_of: DateTime,
     ) -> Result<ReadChanges, Error> {
         let first = run.copy.new_actions()?;
-        set.with(|draft| draft.take_back_from(at, first));
+        // A list takes time to write, and may have what changed meanwhile.
+        let end = self.completed.filter(|end| end.instant() > at.instant()).unwrap_or(at);
+        set.with(|draft| draft.take_back_from(end, first));
         let mut checkpoint = Checkpoint::new();
         checkpoint.datetime = Some(as_of);
         let changes = Changes::look(run, found, &checkpoint, true).await?.or_lost()?;

@@ -26,7 +26,7 @@ impl Inventory {
         if let Some((at, as_of)) = self.at.zip(run.options.as_of)
             && at.instant() >= as_of.end()
         {
-            return Self::taken_back(run, found, set, at, as_of).await;
+            return self.taken_back(run, found, set, at, as_of).await;
         }
         self.note_time(found, set);
         let changes = match Changes::look(run, found, &checkpoint, true).await?.or_lost() {

@@ -90,6 +90,7 @@ impl Inventory {
         let was_applied = is_applied(record.digest, applied.as_ref());
         complete &= dump.read_inventory(run, set, was_applied).await?;
         set.records.push(record);
-        Ok(Some(Self { at: dump.at, complete, uri: dump.uri.clone(), dump: Some(dump), was_applied }))
+        let (at, uri) = (dump.at, dump.uri.clone());
+        Ok(Some(Self { at, completed: None, complete, uri, dump: Some(dump), was_applied }))
     }
 }
