@@ -81,6 +81,8 @@ pub(super) struct FleetState {
     callbacks: Option<SharedCallbacks>,
     /// Sources that announced something during a look.
     pushed: BTreeSet<SourceName>,
+    /// Sources whose announcements are not recorded yet, and the time from which each is due.
+    announced: BTreeMap<SourceName, i64>,
     options: FleetOptions,
     client: Client,
     /// The file of certificates from which the client was made.
@@ -113,6 +115,7 @@ impl FleetState {
             follows: false,
             callbacks: None,
             pushed: BTreeSet::new(),
+            announced: BTreeMap::new(),
             // The stamp comes first, so that a file which changes while it is read is read again.
             certificates: certificates(&options.access),
             client: client(&options, &gate, seats.as_ref())?,

@@ -96,7 +96,20 @@ impl FleetState {
         source.standing.due = source.standing.due.min(due);
         self.sources.insert(Arc::new(source));
         self.enqueue(name);
+        self.announced.insert(name.clone(), due);
         Some(due)
+    }
+
+    /// Returns the Sources whose announcements are not recorded yet, with the time from which each is due.
+    pub(in crate::fleet) fn announced(&self) -> Vec<(SourceName, i64)> {
+        self.announced.iter().map(|(name, due)| (name.clone(), *due)).collect()
+    }
+
+    /// Forgets an announcement that is recorded, unless another one has come since.
+    pub(in crate::fleet) fn forget_announced(&mut self, name: &SourceName, due: i64) {
+        if self.announced.get(name) == Some(&due) {
+            self.announced.remove(name);
+        }
     }
 }
 
