@@ -75,6 +75,8 @@ pub(super) struct FleetState {
     unrecorded: Vec<(SourceName, SourceHold)>,
     /// The channels that are listened to.
     watches: BTreeMap<SourceName, SourceWatch>,
+    /// Followed Sources to which a worker that has left may have been the only one to listen.
+    unheard: BTreeSet<SourceName>,
     /// `true` while channels may be listened to: the fleet runs.
     follows: bool,
     /// The server at which hubs deliver, for all Sources; `None` if none can.
@@ -112,6 +114,7 @@ impl FleetState {
             looks: BTreeMap::new(),
             unrecorded: Vec::new(),
             watches: BTreeMap::new(),
+            unheard: BTreeSet::new(),
             follows: false,
             callbacks: None,
             pushed: BTreeSet::new(),
