@@ -18,6 +18,7 @@ mod own_record;
 mod seat_requests;
 mod seating;
 mod state;
+mod stepping;
 mod watching;
 
 use std::{
@@ -46,6 +47,7 @@ pub use figures::FleetFigures;
 use lease::WorkerLease;
 use opening::{LockedFolder, check, configure, seconds};
 use state::FleetState;
+use stepping::{RecordOutage, StepEnd};
 
 /// The interval for reading the record, which commands write, and the clock: the schedule counts in seconds.
 const TICK: Duration = Duration::from_secs(1);
@@ -159,28 +161,16 @@ impl Fleet {
 
     async fn look_until(&self, shutdown: &Shutdown) -> Result<(), FleetError> {
         let mut ticks = tokio::time::interval(TICK);
-        let mut is_waiting = false;
+        let mut outage = RecordOutage::default();
         loop {
-            let step = async {
-                self.begin_looks(shutdown).await?;
-                tokio::select! {
-                    () = shutdown.requested() => Ok(true),
-                    () = self.0.wake.notified() => Ok(false),
-                    _ = ticks.tick() => self.tick().await.map(|()| false),
-                }
-            };
-            match step.await {
-                Ok(true) => return Ok(()),
-                Ok(false) => {
-                    if std::mem::take(&mut is_waiting) {
-                        self.0.monitor.note("The record of the fleet answers again");
-                    }
-                }
+            let step = self.step(&mut ticks, shutdown).await;
+            if let Some(news) = outage.news(&step) {
+                self.0.monitor.note(&news);
+            }
+            match step {
+                Ok(StepEnd::Shutdown) => return Ok(()),
+                Ok(StepEnd::Woken | StepEnd::Read) => {}
                 Err(error) if error.may_pass() => {
-                    if !std::mem::replace(&mut is_waiting, true) {
-                        let what = instep_store::error_chain(&error);
-                        self.0.monitor.note(&format!("Waiting for the record of the fleet: {what}"));
-                    }
                     tokio::select! {
                         () = shutdown.requested() => return Ok(()),
                         () = sleep(TICK) => {}

@@ -132,10 +132,11 @@ impl SourceStanding {
     }
 
     /// Returns the time from which a look may begin. If the last look ended in the future, the clock has been set back
-    /// meanwhile, and the pause after that look would last until the clock is there again: then it is over.
+    /// meanwhile, or that of the worker that made it is ahead, and the pause after it would last until this clock is there: then
+    /// the pause begins now, and is over if the clocks are far apart.
     pub(crate) fn due_at(&self, now: i64) -> i64 {
-        let is_of_a_wrong_clock = self.ended.is_some_and(|ended| ended.saturating_sub(CLOCKS_APART) > now);
-        if is_of_a_wrong_clock { self.due.min(now) } else { self.due }
+        let ahead = self.ended.map_or(0, |ended| ended.saturating_sub(now)).max(0);
+        if ahead > CLOCKS_APART { self.due.min(now) } else { self.due.saturating_sub(ahead) }
     }
 
     /// Returns the time after which the next look is overdue.
@@ -232,6 +233,14 @@ impl FromStr for SourceState {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn o943_the_pause_after_a_look_by_a_clock_that_is_ahead_is_as_long_as_after_any_other() {
+        let look = |ended, due| SourceStanding { ended: Some(ended), due, ..SourceStanding::default() };
+        assert_eq!([1_000, 1_600, 2_000].map(|now| look(1_600, 1_660).due_at(now)), [1_060, 1_660, 1_660]);
+        assert_eq!(look(1_001 + CLOCKS_APART, 90_000).due_at(1_000), 1_000);
+        assert_eq!(SourceStanding { due: 5, ..SourceStanding::default() }.due_at(1_000), 5);
+    }
 
     #[test]
     fn the_state_is_what_an_operator_has_to_know_first() {

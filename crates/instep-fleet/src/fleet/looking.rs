@@ -1,13 +1,18 @@
 //! Looks: begun when this worker holds the Source, recorded when they have ended.
 
 use instep_destination::Shutdown;
-use tokio::{runtime::Handle, task::spawn_blocking, time::sleep};
+use tokio::{
+    runtime::Handle,
+    task::spawn_blocking,
+    time::{Interval, sleep},
+};
 
 use super::{
     Fleet, TICK,
     look::{LookOutcome, LookTask, look},
     seconds,
     state::{AfterClaim, FleetState},
+    stepping::StepEnd,
     watching::{self, SourceWatch},
 };
 use crate::{
@@ -20,6 +25,39 @@ use crate::{
 const MOST_ATTEMPTS: u32 = 120;
 
 impl Fleet {
+    /// Begins looks, and waits until something may have to begin, or a second is over.
+    pub(super) async fn step(
+        &self,
+        ticks: &mut Interval,
+        shutdown: &Shutdown,
+    ) -> Result<StepEnd, FleetError> {
+        self.begin_looks(shutdown).await?;
+        let end = tokio::select! {
+            () = shutdown.requested() => return Ok(StepEnd::Shutdown),
+            () = self.0.wake.notified() => StepEnd::Woken,
+            _ = ticks.tick() => {
+                self.tick().await?;
+                StepEnd::Read
+            }
+        };
+        self.record_announced().await?;
+        Ok(end)
+    }
+
+    /// Records that Sources have announced something, so that other workers know it, and a later process. What cannot be
+    /// recorded is tried again by the next step. Only the loop does this: if each announcement wrote for itself, those made while
+    /// the database is away would wait for it one after the other, and all else behind them.
+    pub(super) async fn record_announced(&self) -> Result<(), FleetError> {
+        let announced = self.state().announced();
+        for (name, due) in announced {
+            let of = name.clone();
+            let hasten = move |record: &mut FleetRecord| record.hasten(&of, due);
+            let forget = move |state: &mut FleetState, ()| state.forget_announced(&name, due);
+            self.applied(hasten, forget).await?;
+        }
+        Ok(())
+    }
+
     /// Begins looks at the next Sources, as long as there are free slots.
     pub(super) async fn begin_looks(&self, shutdown: &Shutdown) -> Result<(), FleetError> {
         while !shutdown.is_requested() && self.0.lease.acts() {
@@ -157,15 +195,10 @@ impl Fleet {
         let Some(options) = state.to_watch(source) else { return };
         let (fleet, name) = (self.clone(), source.definition.name.clone());
         let news = move || {
-            let Some(due) = fleet.state().push(&name, seconds()) else { return };
-            fleet.news();
-            let (fleet, name) = (fleet.clone(), name.clone());
-            tokio::spawn(async move {
-                let of = name.clone();
-                if let Err(error) = fleet.recorded(move |record| record.hasten(&of, due)).await {
-                    tracing::warn!(%name, %error, "an announcement is not recorded");
-                }
-            });
+            // The loop, which this wakes, records it.
+            if fleet.state().push(&name, seconds()).is_some() {
+                fleet.news();
+            }
         };
         let folder = FleetRecord::own_folder(&state.options().dir);
         let ending = Shutdown::new();

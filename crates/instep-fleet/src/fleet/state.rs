@@ -72,12 +72,16 @@ pub(super) struct FleetState {
     unrecorded: Vec<(SourceName, SourceHold)>,
     /// The channels that are listened to.
     watches: BTreeMap<SourceName, SourceWatch>,
+    /// Followed Sources to which a worker that has left may have been the only one to listen.
+    unheard: BTreeSet<SourceName>,
     /// `true` while channels may be listened to: the fleet runs.
     follows: bool,
     /// The server at which hubs deliver, for all Sources; `None` if none can.
     callbacks: Option<SharedCallbacks>,
     /// Sources that announced something during a look.
     pushed: BTreeSet<SourceName>,
+    /// Sources whose announcements are not recorded yet, and the time from which each is due.
+    announced: BTreeMap<SourceName, i64>,
     options: FleetOptions,
     shared: FleetClient,
     gate: RequestGate,
@@ -105,9 +109,11 @@ impl FleetState {
             looks: BTreeMap::new(),
             unrecorded: Vec::new(),
             watches: BTreeMap::new(),
+            unheard: BTreeSet::new(),
             follows: false,
             callbacks: None,
             pushed: BTreeSet::new(),
+            announced: BTreeMap::new(),
             shared: FleetClient::new(&options, &gate, seats.as_ref())?,
             gate,
             seats,

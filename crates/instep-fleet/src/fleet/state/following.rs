@@ -47,13 +47,21 @@ impl FleetState {
         if !is_at_rest || self.watches.contains_key(name) {
             return false;
         }
-        // A worker that has looked at it listens to it.
-        let is_left = self
-            .workers
-            .iter()
-            .all(|worker| worker.id == self.me || standing.ended.is_none_or(|ended| ended < worker.began));
+        // A worker that has looked at it listens to it, and may have left since.
+        let is_left = self.unheard.contains(name)
+            || self.workers.iter().all(|worker| {
+                worker.id == self.me || standing.ended.is_none_or(|ended| ended < worker.began)
+            });
         let workers = self.workers.iter().map(|worker| worker.id);
         is_left && falls_to(self.me, workers, name.as_str()) && self.to_watch(source).is_some()
+    }
+
+    /// Notes the Sources to which only a worker that has left may have listened: the record does not say which worker listens to
+    /// a Source. If another one still does, two listen until the next look.
+    pub(super) fn note_unheard(&mut self) {
+        let followed = self.sources.iter().filter(|source| source.definition.follow);
+        let names = followed.map(|source| &source.definition.name);
+        self.unheard = names.filter(|name| !self.watches.contains_key(*name)).cloned().collect();
     }
 
     /// Records that the channels of a Source are listened to.
@@ -96,12 +104,27 @@ impl FleetState {
         source.standing.due = source.standing.due.min(due);
         self.sources.insert(Arc::new(source));
         self.enqueue(name);
+        self.announced.insert(name.clone(), due);
         Some(due)
+    }
+
+    /// Returns the Sources whose announcements are not recorded yet, with the time from which each is due.
+    pub(in crate::fleet) fn announced(&self) -> Vec<(SourceName, i64)> {
+        self.announced.iter().map(|(name, due)| (name.clone(), *due)).collect()
+    }
+
+    /// Forgets an announcement that is recorded, unless another one has come since.
+    pub(in crate::fleet) fn forget_announced(&mut self, name: &SourceName, due: i64) {
+        if self.announced.get(name) == Some(&due) {
+            self.announced.remove(name);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use instep_net::RequestGate;
     use tokio::time::Instant;
 
@@ -109,12 +132,12 @@ mod tests {
     use crate::{
         FleetOptions, FleetPlace, SourceDefinition,
         record::{FleetRecord, FleetWorker},
+        share::WorkerId,
     };
 
-    #[tokio::test]
-    async fn o904_a_source_that_is_not_due_is_listened_to_by_one_worker() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut record = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap();
+    /// Returns the state of worker 1, with a followed Source whose last look ended at 500 and which is due at 10,000.
+    fn following(dir: &Path) -> FleetState {
+        let mut record = FleetRecord::open(&FleetPlace::in_folder(dir)).unwrap();
         let mut definition = SourceDefinition::new("a".parse().unwrap(), "https://a.example/");
         definition.follow = true;
         record.add(&[definition], 100).unwrap();
@@ -122,11 +145,44 @@ mod tests {
         (source.standing.success, source.standing.ended) = (Some(500), Some(500));
         source.standing.due = 10_000;
         let gate = RequestGate::open_until(Instant::now());
-        let mut state = FleetState::new(FleetOptions::new(dir.path()), gate, None).unwrap();
+        let mut state = FleetState::new(FleetOptions::new(dir), gate, None).unwrap();
         state.become_worker(1);
         state.sources.insert(Arc::new(source));
-        let worker =
-            |id, began| FleetWorker { id, name: "w".to_owned(), url: None, began, running: 0, beat: 0 };
+        state
+    }
+
+    fn worker(id: WorkerId, began: i64) -> FleetWorker {
+        FleetWorker { id, name: "w".to_owned(), url: None, began, running: 0, beat: 0 }
+    }
+
+    #[tokio::test]
+    async fn o942_a_source_is_listened_to_again_when_the_worker_that_listened_to_it_has_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut state = following(dir.path());
+        state.begin_watches();
+        state.set_workers([1, 2, 3].map(|id| worker(id, 400)).into());
+        assert!(state.unwatched(2_000).is_empty(), "one that has looked at it listens to it");
+        state.set_workers([1, 2].map(|id| worker(id, 400)).into());
+        let is_first = !state.unwatched(2_000).is_empty();
+        state.become_worker(2);
+        assert_ne!(is_first, !state.unwatched(2_000).is_empty(), "it falls to one of the two that are left");
+        // After a look the worker that made it listens.
+        for holder in [Some(1), None] {
+            let mut source = FleetSource::clone(state.sources.get(&"a".parse().unwrap()).unwrap());
+            source.hold.worker = holder;
+            source.hold.changed += 1;
+            state.take(source);
+        }
+        for me in [1, 2] {
+            state.become_worker(me);
+            assert!(state.unwatched(2_000).is_empty());
+        }
+    }
+
+    #[tokio::test]
+    async fn o904_a_source_that_is_not_due_is_listened_to_by_one_worker() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut state = following(dir.path());
         state.set_workers(vec![worker(1, 1_000)]);
         assert!(state.unwatched(2_000).is_empty(), "the fleet does not run");
         state.begin_watches();

@@ -77,6 +77,10 @@ impl FleetState {
         if self.sources.get(&name).is_some_and(|known| known.hold.changed >= source.hold.changed) {
             return;
         }
+        if source.hold.worker.is_some() {
+            // The worker that looks at it listens to it from then on.
+            self.unheard.remove(&name);
+        }
         let look = self.looks.get(&name);
         if look.is_some() {
             source.running = source.standing.began;

@@ -13,11 +13,14 @@ impl FleetState {
     /// Takes over the workers as the record has them.
     pub(in crate::fleet) fn set_workers(&mut self, workers: Vec<FleetWorker>) {
         let ids = |of: &[FleetWorker]| of.iter().map(|worker| worker.id).collect::<BTreeSet<WorkerId>>();
-        let are_others = ids(&self.workers) != ids(&workers);
+        let (before, after) = (ids(&self.workers), ids(&workers));
         self.workers = workers;
         self.share_bandwidth();
-        if are_others {
+        if before != after {
             self.enqueue_all();
+        }
+        if !before.is_subset(&after) {
+            self.note_unheard();
         }
     }
 

@@ -271,3 +271,20 @@ async fn o500_a_record_that_cannot_be_written_ends_no_fleet_and_is_reported_once
     shutdown.request();
     running.await.unwrap().unwrap();
 }
+
+#[tokio::test]
+async fn o941_an_announcement_that_cannot_be_recorded_is_recorded_later() {
+    let a = with_files(1);
+    let dir = tempfile::tempdir().unwrap();
+    let fleet = Fleet::open(options(dir.path()), &[source("a", &a)], Arc::new(Quiet)).unwrap();
+    let beside = FleetRecord::existing(&FleetPlace::in_folder(dir.path())).unwrap();
+    let due = || beside.source(&name("a")).unwrap().standing.due;
+    let fail = |fails| fleet.0.record.lock().unwrap().fail_to_write(fails);
+    fail(true);
+    assert_eq!(fleet.state().push(&name("a"), 10), Some(10));
+    assert!(fleet.record_announced().await.is_err() && due() > 10);
+    fail(false);
+    fleet.record_announced().await.unwrap();
+    assert_eq!(due(), 10);
+    assert!(fleet.state().announced().is_empty());
+}
