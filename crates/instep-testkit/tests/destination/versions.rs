@@ -266,7 +266,8 @@ fn o737_a_resource_that_was_deleted_while_a_list_was_written_is_reported() {
     list_changes_that_came_meanwhile(&copy, then, true);
     let run = copy.sync_with(|options| options.as_of = Some(then));
     assert_eq!((run.exit_code(), copy.read("d/c.txt")), (3, None), "{:?}", run.heard);
-    let is_told = |(_, uri, what): &(_, String, String)| uri.ends_with("d/c.txt") && what.contains("TimeGate");
+    let is_told =
+        |(_, uri, what): &(_, String, String)| uri.ends_with("d/c.txt") && what.contains("TimeGate");
     assert!(run.heard.problems.iter().any(is_told), "{:?}", run.heard.problems);
 }
 
