@@ -234,16 +234,21 @@ fn a_moment_before_the_oldest_list_is_had_by_taking_changes_back() {
     assert_eq!(copy.differences(), [""; 0]);
 }
 
+/// Renews the Resource List, which then begins after a moment but before the changes since, and has these.
+fn list_changes_that_came_meanwhile(copy: &Copy, then: DateTime, states_end: bool) {
+    let begun = DateTime::from_unix_micros(then.unix_micros() + 500_000);
+    let end = copy.source.snapshot();
+    copy.source.rewrite("resourcelist.xml", move |text| {
+        let completed = if states_end { format!(" completed=\"{end}\"") } else { String::new() };
+        text.replace(&format!("at=\"{end}\""), &format!("at=\"{begun}\"{completed}"))
+    });
+}
+
 #[test]
-fn o737_changes_that_a_list_has_because_it_was_being_written_are_taken_back_too() {
+fn o737_changes_that_came_while_a_list_was_written_are_taken_back_too() {
     for states_end in [true, false] {
         let (copy, then) = with_a_later_list();
-        let begun = DateTime::from_unix_micros(then.unix_micros() + 500_000);
-        let end = copy.source.snapshot();
-        copy.source.rewrite("resourcelist.xml", move |text| {
-            let completed = if states_end { format!(" completed=\"{end}\"") } else { String::new() };
-            text.replace(&format!("at=\"{end}\""), &format!("at=\"{begun}\"{completed}"))
-        });
+        list_changes_that_came_meanwhile(&copy, then, states_end);
         let run = copy.sync_with(|options| options.as_of = Some(then));
         assert_eq!(copy.read("e.txt"), None, "{:?}", run.heard);
         // Without its end, a list may have either state of what was changed since its time.
@@ -252,6 +257,18 @@ fn o737_changes_that_a_list_has_because_it_was_being_written_are_taken_back_too(
             assert_eq!((run.exit_code(), read.as_deref()), (0, Some("one")), "{:?}", run.heard);
         }
     }
+}
+
+#[test]
+fn o737_a_resource_that_was_deleted_while_a_list_was_written_is_reported() {
+    let (copy, then) = with_a_later_list();
+    copy.source.delete("d/c.txt");
+    list_changes_that_came_meanwhile(&copy, then, true);
+    let run = copy.sync_with(|options| options.as_of = Some(then));
+    assert_eq!((run.exit_code(), copy.read("d/c.txt")), (3, None), "{:?}", run.heard);
+    let is_told =
+        |(_, uri, what): &(_, String, String)| uri.ends_with("d/c.txt") && what.contains("TimeGate");
+    assert!(run.heard.problems.iter().any(is_told), "{:?}", run.heard.problems);
 }
 
 #[test]
