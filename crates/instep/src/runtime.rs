@@ -194,8 +194,8 @@ pub(crate) async fn reloaded<T>(
             }
             Err(error) => {
                 hangups.is_refused.store(true, Ordering::Relaxed);
-                output
-                    .log(LineLevel::Error, &format!("SIGHUP: the old configuration stays in use: {error:#}"));
+                let text = format!("SIGHUP: the old configuration stays in use: {}", reason(&error));
+                output.log(LineLevel::Error, &text);
             }
         }
         service::ready();
@@ -205,6 +205,13 @@ pub(crate) async fn reloaded<T>(
 /// Reports that a command cannot use the options of a SIGHUP, and continues with the former ones.
 pub(crate) fn restored(hangups: &Hangups, error: &anyhow::Error, output: &Output) {
     hangups.is_refused.store(true, Ordering::Relaxed);
-    let text = format!("SIGHUP: the new configuration cannot be used, the old one is restored: {error:#}");
+    let reason = reason(error);
+    let text = format!("SIGHUP: the new configuration cannot be used, the old one is restored: {reason}");
     output.log(LineLevel::Error, &text);
+}
+
+/// Returns the text of an error within a line. That of the command line begins with a word of its own.
+fn reason(error: &anyhow::Error) -> String {
+    let text = format!("{error:#}");
+    text.strip_prefix("error: ").unwrap_or(&text).to_owned()
 }

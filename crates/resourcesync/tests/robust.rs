@@ -176,7 +176,7 @@ fn o831_a_tag_that_is_not_well_formed_is_a_finding() {
     for inner in [
         "<rs:md length='1'type='a/b'/>",
         "<rs:md -a='1'/>",
-        "<rs:md lengt\u{d7}h='1'/>",
+        "<rs:md ty\u{d7}pe='1'/>",
         "<x:y xmlns:x='urn:x' x:1='2'/>",
         "<x:y xmlns:x='urn:x' x:a:b='2'/>",
         "<x:y xmlns:x='urn:x' x:='2'/>",
