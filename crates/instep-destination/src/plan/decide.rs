@@ -60,9 +60,10 @@ impl DecisionRules {
 
     /// Returns `true` if the difference from an inventory came from another set since (O37, O44). It did not if the
     /// resource is pending: then it could not be fetched when the inventory was applied.
-    fn is_of_another_set(&self, held: &HeldResource, known: &Known<'_>) -> bool {
+    fn is_of_another_set(&self, currency: Currency, held: &HeldResource, known: &Known<'_>) -> bool {
         let is_shared = held.is_in(self.set) && !held.is_only_in(self.set);
-        let came_since = self.was_applied && is_shared || known.is_described_since;
+        let differs_since = currency == Currency::Stale && self.was_applied && is_shared;
+        let came_since = differs_since || currency != Currency::Current && known.is_described_since;
         came_since && known.earlier.is_none() && !known.is_awaited
     }
 
@@ -156,7 +157,7 @@ pub enum Rest {
 /// | | present | something damaged | **update** |
 /// | | present, by an inventory | something changed after the time of the inventory, or of the entry if that has none | rest, held is later |
 /// | | present, by the inventory that was applied | stale bytes that another set holds too, and nothing of it is pending | rest, held is later |
-/// | | present, by an inventory | stale bytes that another set described later than that, and nothing of it is pending | rest, held is later |
+/// | | present, by an inventory | bytes that are not current, and that another set described later than that, and nothing of it is pending | rest, held is later |
 /// | | present, by an inventory and an entry without a time | stale bytes of a change, or that were deleted | **check**, whatever the entry says |
 /// | | present, by an inventory without a time | stale bytes of a time that cannot be | **check**, whatever the entry says |
 /// | | present | [`Stale`](Currency::Stale) bytes | **update** |
@@ -214,15 +215,14 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
         }
         (DesiredPresence::Present, Some(held)) => {
             match currency_of(held, desired) {
-                Currency::Stale if rules.is_of_another_set(held, &known) => Nothing(Rest::HeldIsLater),
+                currency if rules.is_of_another_set(currency, held, &known) => Nothing(Rest::HeldIsLater),
                 Currency::Stale if rules.leave_open(desired, known) => Act(ActionKind::Check),
                 Currency::Stale => Act(ActionKind::Update),
                 Currency::Unknown => Act(ActionKind::Check),
                 Currency::Current if is_unproven(held, desired) => Act(ActionKind::Check),
                 // The resource exists again, and the time of the answer shows since when.
                 Currency::Current if known.deleted.is_some() && desired.says_when => Act(ActionKind::Check),
-                // A new change whose time of modification equals the held one contradicts itself, so a request decides
-                // (O263).
+                // A new change with the held time of modification contradicts itself, so a request decides (O263).
                 Currency::Current if is_unseen(desired, held, known) => Act(ActionKind::Check),
                 Currency::Current if has_other_links(held, desired, rules) => Act(ActionKind::Note),
                 Currency::Current => Nothing(Rest::Equal),

@@ -10,6 +10,9 @@ pub(crate) struct Knowledge {
     newest: BTreeMap<usize, Claim>,
     /// The time up to which every change is known; `None` before the first run.
     until: Option<i64>,
+    /// `true` since only some parts of an inventory could be read, until all of one can: what the others list waits, and so
+    /// do the changes that a later list no longer has.
+    waits: bool,
     /// States of a resource that were right as well, because the documents did not tell which is newer, with the newest
     /// claim at that time. They stay right until there is another claim.
     perhaps: BTreeMap<usize, (Option<Claim>, BTreeSet<Option<u32>>)>,
@@ -134,12 +137,13 @@ impl Knowledge {
             readable < inventory.parts.len()
                 && (readable > 0 || offer.inventories.len() > 1 && !offer.certain)
         };
+        self.waits &= !offer.inventories.iter().any(|inventory| inventory.parts.iter().all(is_whole));
+        self.waits |= offer.inventories.iter().any(some_parts);
         // Changes of resources that were left out are forgotten, and wait until all of their lists can be read again.
         // If nothing can be read, all stays, and so does what was kept although it is gone.
         let mut parts = offer.inventories.iter().flat_map(|inventory| &inventory.parts).chain(&offer.changes);
-        let may_wait = offer.inventories.iter().any(some_parts)
-            || was_narrow && !offer.changes.iter().all(is_whole)
-            || !parts.any(is_whole);
+        let may_wait =
+            self.waits || was_narrow && !offer.changes.iter().all(is_whole) || !parts.any(is_whole);
         // If the documents do not tell what came first, each of their claims may be right.
         let is_doubtful = !offer.certain && !broken.is_empty();
 

@@ -122,6 +122,9 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
                     Decision::Act(ActionKind::Check)
                 }
                 Some(false) => Decision::Act(ActionKind::Update),
+                None if known.is_described_since && !(known.is_awaited || known.earlier.is_some()) => {
+                    Decision::Rest(Rest::HeldIsLater)
+                }
                 None => Decision::Act(ActionKind::Check),
                 Some(true) if known.deleted.is_some() && desired.says_when => {
                     Decision::Act(ActionKind::Check)
