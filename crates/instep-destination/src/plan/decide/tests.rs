@@ -29,6 +29,11 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
         let is_same = ours.lastmod.zip(theirs.lastmod).map(|(one, other)| one == other);
         is_same.filter(|is_same| !(*is_same && held.is_racy))
     };
+    // Equal times say that the bytes are the same, although others may have come within that second: a request decides.
+    let may_be_replaced = |held: &HeldResource| {
+        let (ours, theirs) = (&held.metadata, &desired.metadata);
+        held.is_racy && theirs.lastmod.is_some() && ours.lastmod == theirs.lastmod
+    };
     let is_proven = |held: &HeldResource| {
         !held.metadata.digests.is_empty() && held.metadata.digests == desired.metadata.digests
     };
@@ -122,7 +127,9 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
                     Decision::Act(ActionKind::Check)
                 }
                 Some(false) => Decision::Act(ActionKind::Update),
-                None if known.is_described_since && !(known.is_awaited || known.earlier.is_some()) => {
+                None if known.is_described_since
+                    && !(may_be_replaced(held) || known.is_awaited || known.earlier.is_some()) =>
+                {
                     Decision::Rest(Rest::HeldIsLater)
                 }
                 None => Decision::Act(ActionKind::Check),
