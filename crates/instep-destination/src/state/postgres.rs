@@ -118,6 +118,21 @@ impl PostgresState {
     /// # Errors
     /// If the tables are newer or foreign, another run writes the state, or the server refuses or fails.
     pub(crate) fn open(copy: &DatabaseCopy) -> Result<Self, StateError> {
+        let link = ServerLink::new(copy.address.clone());
+        // A server that cannot be reached at all is an error at once.
+        drop(link.session()?);
+        let mut retries = link.retries();
+        loop {
+            match Self::open_once(copy) {
+                // The right of a former run may be watched for 20 seconds, in which the server may fail over (O646).
+                Err(StateError::Postgres(failure)) => retries.wait_after(failure)?,
+                opened => return opened,
+            }
+            link.give_up();
+        }
+    }
+
+    fn open_once(copy: &DatabaseCopy) -> Result<Self, StateError> {
         let link = Arc::new(ServerLink::new(copy.address.clone()));
         let session = link.session()?;
         TABLES.migrate(&session, &copy.address)?;

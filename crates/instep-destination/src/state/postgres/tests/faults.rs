@@ -2,10 +2,11 @@
 
 use std::{sync::mpsc, thread};
 
-use instep_testkit::{Cutter, PostgresServer};
+use instep_postgres::{EngineFault, ServerLink, Session};
+use instep_testkit::{Cutter, PostgresServer, wait_until};
 use resourcesync::{Change, DateTime};
 
-use super::copy;
+use super::{copy, sql};
 use crate::{
     map::CopyPath,
     plan::Desired,
@@ -150,4 +151,22 @@ fn a_server_that_is_stopped_at_once_in_the_midst_of_a_run_makes_it_wait() {
         }
     });
     assert_whole(&state, set, GROUPS);
+}
+
+#[test]
+fn o646_a_server_that_restarts_while_the_right_of_a_former_run_is_watched_is_waited_for() {
+    let Some(server) = PostgresServer::start() else { return };
+    drop(PostgresState::open(&copy(&server.url(), "here")).unwrap());
+    sql(&server.url(), "UPDATE copy SET token = 'of the dead', folder = 'far away'");
+    let link = ServerLink::new(copy(&server.url(), "here").address);
+    let url = server.url();
+    let opening = thread::spawn(move || PostgresState::open(&copy(&url, "here")).map(drop));
+    let watches = |session: &Session| {
+        let sql = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%LEFT JOIN beat%' AND pid <> pg_backend_pid()";
+        Ok::<_, EngineFault>(session.one(sql, &[])?.try_get::<_, i64>(0)? > 0)
+    };
+    wait_until("the right is watched", || link.read(watches).unwrap());
+    server.stop_at_once();
+    server.begin();
+    opening.join().unwrap().unwrap();
 }
