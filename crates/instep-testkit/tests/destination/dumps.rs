@@ -224,6 +224,14 @@ fn with_former_package(offers: [(&str, &str); 2]) -> Copy {
     copy
 }
 
+/// Serves an index of dumps that was made at this second.
+fn serve_dump_index(source: &FakeSource, second: u32, parts: &[&str]) {
+    let root = format!("<rs:md capability='resourcedump' at='2026-01-02T00:00:{second:02}Z'/>");
+    let part = |part: &&str| format!("<sitemap><loc>{}</loc></sitemap>", source.url(part));
+    let parts: String = parts.iter().map(part).collect();
+    source.serve("dump.xml", format!("<sitemapindex {SPACES}>{root}{parts}</sitemapindex>"));
+}
+
 #[test]
 fn o797_changes_since_the_oldest_part_of_a_dump_are_applied() {
     let copy = with_former_package([
@@ -231,9 +239,7 @@ fn o797_changes_since_the_oldest_part_of_a_dump_are_applied() {
         ("changes.xml", "<rs:md capability='changelist'/>"),
     ]);
     let source = &copy.source;
-    let root = "<rs:md capability='resourcedump' at='2026-01-02T00:00:20Z'/>";
-    let part = format!("<sitemap><loc>{}</loc></sitemap>", source.url("part.xml"));
-    source.serve("dump.xml", format!("<sitemapindex {SPACES}>{root}{part}</sitemapindex>"));
+    serve_dump_index(source, 20, &["part.xml"]);
     let at = "at='2026-01-02T00:00:00Z'";
     source.serve("part.xml", document(source, "resourcedump", at, &[("part.zip", "")]));
     let change = [("a.txt", "<rs:md change='updated' datetime='2026-01-02T00:00:10Z'/>")];
@@ -267,15 +273,9 @@ fn o926_a_later_dump_that_keeps_an_old_part_makes_up_for_a_list_that_stays_lost(
         ("dump.xml", "<rs:md capability='resourcedump'/>"),
     ]);
     let source = &copy.source;
-    let serve = |second: u32, parts: &[&str]| {
-        let root = format!("<rs:md capability='resourcedump' at='2026-01-02T00:00:{second:02}Z'/>");
-        let part = |part: &&str| format!("<sitemap><loc>{}</loc></sitemap>", source.url(part));
-        let parts: String = parts.iter().map(part).collect();
-        source.serve("dump.xml", format!("<sitemapindex {SPACES}>{root}{parts}</sitemapindex>"));
-    };
     let at = "at='2026-01-02T00:00:00Z'";
     source.serve("part.xml", document(source, "resourcedump", at, &[("part.zip", "")]));
-    serve(20, &["part.xml"]);
+    serve_dump_index(source, 20, &["part.xml"]);
     let run = copy.sync();
     assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
     source.put("b.txt", "later");
@@ -283,7 +283,7 @@ fn o926_a_later_dump_that_keeps_an_old_part_makes_up_for_a_list_that_stays_lost(
     source.serve("later.zip", zipped([("manifest.xml", manifest), ("b.txt", "later".to_owned())]));
     let at = "at='2026-01-02T00:00:30Z'";
     source.serve("later.xml", document(source, "resourcedump", at, &[("later.zip", "")]));
-    serve(30, &["part.xml", "later.xml"]);
+    serve_dump_index(source, 30, &["part.xml", "later.xml"]);
     let run = copy.sync();
     assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
     assert_eq!(copy.read("b.txt").as_deref(), Some("later"));
