@@ -188,8 +188,8 @@ impl Survey {
             entries,
             // If the newest come first, new entries are before the known ones.
             known: if self.mark_holds && !times.newest_first { mark_entries } else { 0 },
-            // Without a beginning, or with one of the same day, a shorter list may as well be the next one (O9).
             unusable: 0,
+            // Without a beginning, or with one of the same day, a shorter list may as well be the next one (O9).
             went_back: self.from.is_some_and(|from| from.precision() >= Precision::Second)
                 && entries < mark_entries
                 && !lost_changes,
