@@ -154,7 +154,8 @@ impl Announcer {
     /// look for them there.
     fn announce_changes(
         &mut self,
-        (source, snapshot): (&SourceContext, &Snapshot),
+        source: &SourceContext,
+        snapshot: &Snapshot,
         last: u64,
         documents: &[String],
     ) -> Result<(), Error> {
@@ -257,7 +258,7 @@ impl Announce for Announcer {
         let announced = publisher.catalogue().snapshot().map_err(Error::from);
         // Subscribers see the gap in the next message, and read the Change List, so nothing is published again.
         let announce = |snapshot: Snapshot| {
-            self.announce_changes((publisher.context(), &snapshot), report.sequence, documents)
+            self.announce_changes(publisher.context(), &snapshot, report.sequence, documents)
         };
         if let Err(error) = announced.and_then(announce) {
             tracing::warn!(%error, "a publication could not be announced");

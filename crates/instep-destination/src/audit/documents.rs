@@ -92,7 +92,7 @@ impl Audit<'_> {
                 None => run.checkpoint(set.id)?,
                 Some(_) => None,
             };
-            match read_inventory(run, found, set, (held, names_all)).await {
+            match read_inventory(run, found, set, held, names_all).await {
                 // Like a run, an audit uses everything that can be read (B11).
                 Err(error) if error.loses_document() && found.offers_changes() => {
                     let url = run.options.url.clone();
@@ -130,7 +130,8 @@ async fn read_inventory(
     run: &mut SyncRun<'_>,
     found: &CapabilitySet,
     set: &mut SetRun,
-    (held, names_all): (Option<Checkpoint>, bool),
+    held: Option<Checkpoint>,
+    names_all: bool,
 ) -> Result<bool, Error> {
     let Some(inventory) = Inventory::read_any(run, found, set, true).await? else { return Ok(false) };
     inventory.followed_by_changes(run, found, set, held.as_ref()).await?;
