@@ -236,7 +236,7 @@ fn up_to<E>(
     changes.take_while(move |change| change.as_ref().map_or(true, |it| it.sequence <= last))
 }
 
-/// Returns the time of a change; `None` if the log has it no more.
+/// Returns the time of a change; `None` if the log no longer has it.
 fn time_of(snapshot: &Snapshot, sequence: u64) -> Result<Option<DateTime>, Error> {
     let change = changes_between(snapshot, u64::MAX, sequence.saturating_sub(1), sequence).next();
     Ok(change.transpose()?.map(|change| change.datetime))

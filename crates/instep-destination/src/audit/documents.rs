@@ -142,8 +142,8 @@ async fn read_inventory(
     Ok(inventory.complete)
 }
 
-/// Counts resources as a run does: those that one set lists no more and another one lists stay (O790), and those that all
-/// sets have given up are deleted (O795).
+/// Counts resources as a run does: one that a set no longer lists stays while another set lists it (O790), and one that all
+/// sets have dropped is deleted (O795).
 fn compare_plans(plans: &[SetRun]) -> Result<(), Error> {
     for (number, plan) in plans.iter().enumerate() {
         plan.delete_after(&plans[..number])?;

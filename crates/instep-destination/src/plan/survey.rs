@@ -153,8 +153,8 @@ impl Survey {
         }
     }
 
-    /// Returns the beginning of the list, if it tells that an entry which seems to be older than what counts came by a clock
-    /// that went back: the list has been there since before, and is about what came later (O46). An inventory would know.
+    /// Returns the beginning of the list if entries from before it have the times of a clock that went back (O46). The list
+    /// began before `since`, so its entries came later. `None` if there is an inventory, which decides about them.
     fn begun(&self) -> Option<DateTime> {
         self.from
             .or(self.begins)

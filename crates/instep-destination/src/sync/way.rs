@@ -74,7 +74,7 @@ fn forgettable(begins: DateTime, reached: DateTime) -> DateTime {
 impl SyncRun<'_> {
     /// Plans changes if they reach back to the checkpoint, otherwise the inventory with the changes since then.
     pub(super) async fn plan(&mut self, found: &CapabilitySet, set: &mut SetRun) -> Result<Planned, Error> {
-        if !found.has_inventory() && !found.tells_changes() {
+        if !found.has_inventory() && !found.offers_changes() {
             return Err(Error::nothing_offered(&self.options.url, "offers neither an inventory nor changes"));
         }
         let held = self.checkpoint(set.id)?;
