@@ -154,8 +154,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Returns `true` if an inventory may have missed a change: it is older, or does not say its time and lists nothing that
-    /// is later than all of the day or second of the change (O41), unless a gap came after that.
+    /// Returns `true` if an inventory may have missed a change. It may if it is older, or if it states no time and lists
+    /// nothing later than the day or second of the change (O41), unless a gap came after the change.
     fn may_have_missed(&self, resource: &ResourceMetadata, inventory: Option<DateTime>) -> bool {
         let change = self.last_change(resource, inventory);
         let is_undated = inventory.is_none() && self.history.applied_changes;
