@@ -68,7 +68,7 @@ impl Fleet {
             state.become_worker(id);
             state.set_workers(workers);
             // These Sources were read as held by the killed process. The row changes that this process made are not
-            // reported to it again, so it updates them here (finding D29).
+            // reported to it again, so it updates them here (P29).
             if let Some(sources) = freed {
                 state.load(ReadSources::all(sources));
             }

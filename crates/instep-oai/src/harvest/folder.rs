@@ -80,10 +80,10 @@ impl HarvestFolder {
         self.staging.create()
     }
 
-    /// Expects that the disk has more free space than stays free.
+    /// Checks that the disk has more free space than the part that stays free.
     ///
     /// # Errors
-    /// If it has not, as if the disk were full, or if it fails.
+    /// If it does not, as if the disk were full, or if the disk fails.
     pub(crate) fn expect_space(&self) -> io::Result<()> {
         expect_space(&self.root, None)
     }

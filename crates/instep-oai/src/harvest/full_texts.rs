@@ -83,7 +83,7 @@ impl Harvest<'_> {
                     self.report.changed += 1;
                     commit.keep_text(&owed.path, text)?;
                 }
-                Ok(TextAnswer::Current) => commit.text_is_current(&owed.path)?,
+                Ok(TextAnswer::Current) => commit.note_current_text(&owed.path)?,
                 Ok(TextAnswer::Gone(what)) => {
                     self.report.changed += u64::from(owed.is_held);
                     commit.remove_text(&owed.path)?;

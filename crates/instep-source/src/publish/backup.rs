@@ -1,5 +1,4 @@
-//! Backup and restore of data that a Source cannot compute again: its catalogue and the subscriptions of its hub
-//! (finding D1).
+//! Backup and restore of data that a Source cannot compute again: its catalogue and the subscriptions of its hub (P1).
 //!
 //! A backup is a ZIP file with a consistent copy of each database. It has no documents and packages, because the next
 //! publication writes them, and no bytes of past states, because they are bounded by age and size anyway.

@@ -48,8 +48,8 @@ struct StagedDocument {
 }
 
 impl FolderSink {
-    /// Documents go below `path`; with `gzip_twins` each XML document has a `.xml.gz` beside it. Of sinks with the
-    /// same `purpose` one is at work at a time.
+    /// Returns a sink that writes documents below `path`; with `gzip_twins` each XML document has a `.xml.gz` beside it.
+    /// Only one sink with the same `purpose` may be at work at a time.
     pub(crate) fn new(path: impl Into<PathBuf>, purpose: &str, gzip_twins: bool) -> Self {
         let twins = if gzip_twins { TwinRule::Made } else { TwinRule::Removed };
         Self { path: path.into(), purpose: purpose.to_owned(), twins, open: None, staged: Vec::new() }

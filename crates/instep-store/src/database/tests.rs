@@ -150,7 +150,7 @@ fn files(folder: &Path) -> BTreeMap<OsString, Vec<u8>> {
 }
 
 #[test]
-fn finding_d5_a_file_that_nobody_writes_is_read_without_a_trace() {
+fn p5_a_file_that_nobody_writes_is_read_without_a_trace() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["plain", "with 100%? of #them", "killed"] {
         let folder = dir.path().join(name);

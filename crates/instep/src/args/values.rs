@@ -187,7 +187,7 @@ fn is_of_the_web(text: &str) -> bool {
     matches!(scheme.as_deref(), Some("http" | "https"))
 }
 
-/// Reads the path of a folder or file. Refuses a URL, which would become a folder with that name (finding D4).
+/// Reads the path of a folder or file. Refuses a URL, which would become a folder with that name (P4).
 pub(crate) fn path(text: &str) -> Result<PathBuf, String> {
     match text.split_once("://") {
         Some(("s3", _)) => Err(format!(

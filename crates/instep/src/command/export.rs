@@ -102,15 +102,15 @@ impl ExportCommand {
         let ExportForms { bagit, folder, objects, cdxj } = &self.form;
         let place = match (bagit, folder, objects, cdxj) {
             (Some(bag), ..) => {
-                self.fill(Box::new(BagWriter::begin(bag)?), &contents, (&mut tally, output))?;
+                self.fill(Box::new(BagWriter::begin(bag)?), &contents, &mut tally, output)?;
                 bag.display().to_string()
             }
             (_, Some(folder), ..) => {
-                self.fill(Box::new(FolderWriter::begin(folder)?), &contents, (&mut tally, output))?;
+                self.fill(Box::new(FolderWriter::begin(folder)?), &contents, &mut tally, output)?;
                 folder.display().to_string()
             }
             (.., Some(objects), _) => {
-                self.fill(Box::new(ObjectWriter::begin(objects)?), &contents, (&mut tally, output))?;
+                self.fill(Box::new(ObjectWriter::begin(objects)?), &contents, &mut tally, output)?;
                 objects.to_string()
             }
             (.., Some(index)) => {
@@ -129,7 +129,8 @@ impl ExportCommand {
         &self,
         mut form: Box<dyn ExportForm>,
         contents: &Contents,
-        (tally, output): (&mut ExportTally, &Output),
+        tally: &mut ExportTally,
+        output: &Output,
     ) -> anyhow::Result<()> {
         let mut failed = Ok(());
         tally.later = in_parts(contents, self.as_of, &mut |resources, all| {

@@ -56,7 +56,7 @@ impl StatusCommand {
         let shutdown = CancellationToken::new();
         let signals =
             runtime::Signals::listen(&runtime, shutdown.clone(), *output, "pages that are open are closed");
-        // SIGHUP must not end the server (finding D2). It has no further effect: there is no configuration to read
+        // SIGHUP must not end the server (P2). It has no further effect: there is no configuration to read
         // again.
         let _hangups = runtime::Hangups::listen(&runtime);
         let served = runtime.block_on(async {

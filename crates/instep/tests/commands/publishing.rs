@@ -79,7 +79,7 @@ fn c18_a_publication_needs_few_descriptors() {
 }
 
 #[test]
-fn finding_d19_a_publication_of_nothing_says_that_there_is_nothing_or_that_nothing_matches() {
+fn p19_a_publication_of_nothing_says_that_there_is_nothing_or_that_nothing_matches() {
     let folder = folder(&[("data/a.txt", "one"), ("empty/.hidden", "")]);
     const SAID: &str = "none matches the filters";
     let publish = ["publish", "data", "--base-url", "http://source.example/", "--include", "*.pdf"];
@@ -92,7 +92,7 @@ fn finding_d19_a_publication_of_nothing_says_that_there_is_nothing_or_that_nothi
 }
 
 #[test]
-fn finding_d13_the_setup_of_the_host_is_mentioned_once_and_printed_on_request() {
+fn p13_the_setup_of_the_host_is_mentioned_once_and_printed_on_request() {
     let folder = folder(&[("data/a.txt", "a")]);
     for (server, words) in [
         ("nginx", &["location ~ /\\.instep", "return 301", "add_header Link"][..]),
@@ -109,7 +109,7 @@ fn finding_d13_the_setup_of_the_host_is_mentioned_once_and_printed_on_request() 
 }
 
 #[test]
-fn finding_d24_a_served_source_conforms_by_the_url_of_its_site_with_and_without_the_last_slash() {
+fn p24_a_served_source_conforms_by_the_url_of_its_site_with_and_without_the_last_slash() {
     let folder = folder(&[("data/index.html", "<p>a page"), ("data/a.txt", "one")]);
     let source = ServedSource::start(folder.path());
     for url in [source.url.as_str(), source.url.trim_end_matches('/')] {

@@ -64,7 +64,7 @@ fn o214_a_host_with_letters_of_any_language_is_its_ascii_form() {
 }
 
 #[test]
-fn finding_d4_a_url_is_not_a_folder() {
+fn p4_a_url_is_not_a_folder() {
     assert!(super::path("s3://bucket/x").unwrap_err().contains("is not a folder"));
     assert!(super::path("https://example.org/").unwrap_err().contains("URL (https)"));
     assert_eq!(super::path("./out"), Ok("./out".into()));
