@@ -2,7 +2,7 @@
 
 use resourcesync::{
     DateTime, Entry,
-    document::{ChangeTimes, ChangeTimesJudge, Header, TimeSource},
+    document::{ChangeTimes, ChangeTimesJudge, Header},
     value::Precision,
 };
 
@@ -236,7 +236,7 @@ impl Shape {
         modified: &mut Option<DateTime>,
     ) -> Option<DateTime> {
         let own = plausible(entry.lastmod, self.latest);
-        if self.times.newest_first || self.times.source != TimeSource::Unknown {
+        if self.times.newest_first || self.times.newest.is_some() {
             return begins.or(own);
         }
         // Bytes from after the end of their list have the time of a clock that was ahead.

@@ -231,7 +231,9 @@ fn writing_failed(request: &Request, error: io::Error) -> HarvestError {
 
 #[cfg(test)]
 mod tests {
-    use super::{writer::WRITTEN_BETWEEN_LOOKS, *};
+    use instep_store::WRITTEN_BETWEEN_LOOKS;
+
+    use super::*;
 
     #[test]
     fn o675_a_full_text_that_never_ends_leaves_a_part_of_the_disk_free() {

@@ -66,6 +66,19 @@ fn c18_change_and_publish_wait_for_each_other() {
 }
 
 #[test]
+fn o982_of_many_resources_that_are_left_out_the_first_are_shown_and_the_others_counted() {
+    let wrong: String = (0..30).map(|number| format!("no URI {number}\n")).collect();
+    let folder = folder(&[("records.csv", &format!("uri\nhttp://source.example/data/r\n{wrong}"))]);
+    fs::create_dir(folder.path().join("data")).unwrap();
+    let publish = ["publish", "data", "--base-url", BASE, "--from", "records.csv"];
+    for (more, shown, is_counted) in [(&[][..], 20, true), (&["-v"], 30, false)] {
+        let said = run(folder.path(), &[&publish[..], more].concat(), 3);
+        assert_eq!(said.matches("no URI ").count(), shown, "{said}");
+        assert_eq!(said.contains("and 10 more problems"), is_counted, "{said}");
+    }
+}
+
+#[test]
 fn c18_a_publication_needs_few_descriptors() {
     let folder = folder(&[]);
     for number in 0..200 {
