@@ -20,6 +20,7 @@ mod seating;
 mod state;
 mod stepping;
 mod watching;
+mod worker_note;
 
 use std::{
     fmt,
@@ -131,7 +132,7 @@ impl Fleet {
             let callbacks = SharedCallbacks::open(&callbacks).await?;
             self.state().deliver_at(Some(callbacks));
         }
-        self.register().await?;
+        self.register(self.former_worker()).await?;
         self.state().begin_watches();
         let shutdown = shutdown.child();
         let beside = self.begin_beside(&shutdown);
