@@ -39,9 +39,9 @@ impl Fleet {
         self.0.lease.record().is_some()
     }
 
-    /// Returns the worker that the last process with this folder was; `None` if that is not known, or the fleet is not
-    /// shared. Of interest when a process begins: later the note is its own.
-    pub(super) fn former_worker(&self) -> Option<WorkerId> {
+    /// Returns the worker that the last process with this folder was, and the name of that process; `None` if they are
+    /// not known, or the fleet is not shared. Of interest when a process begins: later the note is its own.
+    pub(super) fn former_worker(&self) -> Option<(WorkerId, String)> {
         if self.is_shared() { self.note().former() } else { None }
     }
 
@@ -68,7 +68,7 @@ impl Fleet {
             }
             if is_shared {
                 // Before the record has the worker, so that it is known whenever this process is killed.
-                note.write(id);
+                note.write(id, &worker.name);
             } else {
                 // The process that has the lock of the folder knows that all others are dead.
                 for former in record.workers()? {

@@ -24,30 +24,32 @@ impl WorkerNote {
         Self { path: FleetRecord::own_folder(dir).join("worker"), machine }
     }
 
-    /// Returns the worker that the last process was; `None` if that is not known, or it was one on another machine. Its
-    /// folder may have been copied to this one, or lie on a disk where locks hold for one machine only.
-    pub(super) fn former(&self) -> Option<WorkerId> {
+    /// Returns the worker that the last process was, and the name of that process; `None` if they are not known, or it was
+    /// one on another machine. Its folder may have been copied to this one, or lie on a disk where locks hold for one
+    /// machine only.
+    pub(super) fn former(&self) -> Option<(WorkerId, String)> {
         let text = fs::read_to_string(&self.path).ok()?;
-        let (worker, machine) = text.trim_end().split_once(' ')?;
-        if machine == self.machine { worker.parse().ok() } else { None }
+        let (worker, process) = text.strip_suffix('\n')?.split_once(' ')?;
+        let (_, machine) = process.rsplit_once(" on ")?;
+        if machine == self.machine { Some((worker.parse().ok()?, process.to_owned())) } else { None }
     }
 
-    /// Notes the worker that this process is about to become. Without the note the next process leaves it to the others
-    /// to see that the heartbeat has stopped, so a failure is only logged.
-    pub(super) fn write(&self, worker: WorkerId) {
-        if let Err(error) = self.replace(worker) {
+    /// Notes the worker that this process is about to become, with the name of the process. Without the note the next
+    /// process leaves it to the others to see that the heartbeat has stopped, so a failure is only logged.
+    pub(super) fn write(&self, worker: WorkerId, process: &str) {
+        if let Err(error) = self.replace(worker, process) {
             tracing::debug!(%error, "the number of this worker is not written down");
         }
     }
 
-    fn replace(&self, worker: WorkerId) -> io::Result<()> {
+    fn replace(&self, worker: WorkerId, process: &str) -> io::Result<()> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         // A new file, so that nothing is written through a link.
         let mut file = OpenOptions::new().write(true).create_new(true).open(&self.path)?;
-        writeln!(file, "{worker} {}", self.machine)
+        writeln!(file, "{worker} {process}")
     }
 }
 
@@ -59,14 +61,15 @@ mod tests {
     fn o962_the_former_worker_is_known_on_its_own_machine_only() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(FleetRecord::own_folder(dir.path())).unwrap();
-        let note = WorkerNote::in_folder(dir.path());
+        let on =
+            |machine: &str| WorkerNote { machine: machine.to_owned(), ..WorkerNote::in_folder(dir.path()) };
+        let note = on("here");
         assert_eq!(note.former(), None);
-        note.write(7);
-        note.write(8);
-        assert_eq!(note.former(), Some(8));
-        let elsewhere = WorkerNote { machine: "elsewhere".to_owned(), ..WorkerNote::in_folder(dir.path()) };
-        assert_eq!(elsewhere.former(), None);
-        fs::write(&note.path, "8").unwrap();
+        note.write(7, "process 1 on here");
+        note.write(8, "process 2 on here");
+        assert_eq!(note.former(), Some((8, "process 2 on here".to_owned())));
+        assert_eq!(on("there").former(), None);
+        fs::write(&note.path, "8 process 2 on here").unwrap();
         assert_eq!(note.former(), None, "it was cut off");
     }
 }

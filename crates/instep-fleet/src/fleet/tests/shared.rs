@@ -52,7 +52,7 @@ async fn o962_a_process_removes_the_killed_worker_that_had_its_folder_when_it_be
         })
         .await;
         assert_eq!(workers.get(), 1, "the killed one was there when this one began");
-        let id = note.former().unwrap();
+        let (id, _) = note.former().unwrap();
         assert!(!former.contains(&id));
         former.push(id);
         // The process ended, and removed its worker: back in the record as after a kill.
