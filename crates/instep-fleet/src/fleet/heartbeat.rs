@@ -40,7 +40,7 @@ impl Fleet {
     }
 
     /// Returns the worker that the last process with this folder was, and the name of that process; `None` if they are
-    /// not known, or the fleet is not shared. Of interest when a process begins: later the note is its own.
+    /// not known, or the fleet is not shared. Asked before this process registers, which replaces the note.
     pub(super) fn former_worker(&self) -> Option<(WorkerId, String)> {
         if self.is_shared() { self.note().former() } else { None }
     }
@@ -64,7 +64,7 @@ impl Fleet {
             if let Some(former) = former
                 && record.remove_worker(former, None)?
             {
-                monitor.note("The last worker with this folder was killed; its Sources are free");
+                monitor.note("The last worker with this folder did not leave the fleet; its Sources are free");
             }
             if is_shared {
                 // Before the record has the worker, so that it is known whenever this process is killed.

@@ -1,6 +1,6 @@
 //! The note by which a process knows the worker that the last process with its folder was. If the record still has that
-//! worker, it was killed: one that ends removes itself. Nobody need watch its heartbeat then, because the lock of the
-//! folder shows that its process is gone.
+//! worker, it was killed, or could not reach the record at its end: others remove themselves. Nobody need watch its
+//! heartbeat then, because the lock of the folder shows that its process is gone.
 
 use std::{
     fs::{self, OpenOptions},

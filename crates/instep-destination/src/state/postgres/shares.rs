@@ -63,8 +63,7 @@ pub(super) fn clear(session: &Session, copy: i64) -> Result<(), EngineFault> {
 }
 
 /// Waits until the workers that help with the plan of an ended run have committed their results, or for 5 s in which the
-/// database answers.
-/// Results that are not committed when the plan is removed are fetched again.
+/// database answers. Results that are not committed when the plan is removed are fetched again.
 pub(super) fn wait_for_helpers(link: &ServerLink, copy: i64) -> Result<(), PostgresError> {
     // The ended run had a share too, by the name of its process.
     let helpers = "FROM share s JOIN plan p ON p.copy = s.copy AND p.number = s.plan JOIN copy c ON c.id = s.copy
