@@ -64,7 +64,7 @@ impl Fleet {
             if let Some(former) = former
                 && record.remove_worker(former, None)?
             {
-                monitor.note("The last worker with this folder did not leave the fleet; its Sources are free");
+                monitor.note("The last worker with this folder did not leave; its Sources are free");
             }
             if is_shared {
                 // Before the record has the worker, so that it is known whenever this process is killed.

@@ -67,15 +67,13 @@ fn o964_the_slices_of_a_process_that_has_ended_are_free_at_once_but_for_those_of
     let mut own = first.seal_plan().unwrap();
     let JoinedPlan { state: helper, mut board, .. } = PostgresState::join(&at).unwrap().unwrap();
     assert_eq!((own.claim(1).unwrap().len(), board.claim(1).unwrap().len()), (1, 1));
-    let rename = format!(
-        "UPDATE instep.share SET name = 'process 7 on host' WHERE sharer = {}; UPDATE instep.copy SET holder = 'process 8 on host'",
-        board.me()
-    );
-    sql(&server.url(), &rename);
-    sql(
-        &server.url(),
-        &format!("UPDATE instep.share SET name = 'process 8 on host' WHERE sharer = {}", own.me()),
-    );
+    // All workers are in one process here, so each gets another name.
+    for (process, sharer) in [(7, board.me()), (8, own.me())] {
+        let rename =
+            format!("UPDATE instep.share SET name = 'process {process} on host' WHERE sharer = {sharer}");
+        sql(&server.url(), &rename);
+    }
+    sql(&server.url(), "UPDATE instep.copy SET holder = 'process 8 on host'");
     for process in ["process 9 on host", "process 8 on host"] {
         plans.end_shares_of(process).unwrap();
         assert!(own.claim(1).unwrap().is_empty(), "both slices are claimed");
