@@ -20,6 +20,7 @@ mod seating;
 mod state;
 mod stepping;
 mod watching;
+mod worker_note;
 
 use std::{
     fmt,
@@ -131,12 +132,13 @@ impl Fleet {
             let callbacks = SharedCallbacks::open(&callbacks).await?;
             self.state().deliver_at(Some(callbacks));
         }
-        self.register().await?;
+        let former = self.former_worker();
+        self.register(former.as_ref().map(|(worker, _)| *worker)).await?;
         self.state().begin_watches();
         let shutdown = shutdown.child();
         let beside = self.begin_beside(&shutdown);
         #[cfg(feature = "postgres")]
-        let help = self.begin_to_help(&shutdown);
+        let help = self.begin_to_help(&shutdown, former.map(|(_, process)| process));
         let result = self.look_until(&shutdown).await;
         // After an error, unlike after a shutdown, nothing else ends the looks.
         self.state().end_all();
