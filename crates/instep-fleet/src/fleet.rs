@@ -141,6 +141,7 @@ impl Fleet {
         // After an error, unlike after a shutdown, nothing else ends the looks.
         self.state().end_all();
         while self.state().running() > 0 {
+            self.end_unwritten().await;
             tokio::select! {
                 () = self.0.wake.notified() => {}
                 () = sleep(TICK) => {}
@@ -165,6 +166,8 @@ impl Fleet {
         loop {
             let step = self.step(&mut ticks, shutdown).await;
             if let Some(news) = outage.news(&step) {
+                self.state().set_record_fault(outage.fault().map(str::to_owned));
+                self.0.changed.send_modify(|number| *number += 1);
                 self.0.monitor.note(&news);
             }
             match step {

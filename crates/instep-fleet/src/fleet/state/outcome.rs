@@ -87,6 +87,27 @@ impl FleetState {
         }
     }
 
+    /// Keeps the result of a look that could not be recorded.
+    pub(in crate::fleet) fn leave_unwritten(&mut self, ending: LookEnding) {
+        self.unwritten.push(ending);
+    }
+
+    /// Takes out the results of looks that could not be recorded.
+    pub(in crate::fleet) fn take_unwritten(&mut self) -> Vec<LookEnding> {
+        std::mem::take(&mut self.unwritten)
+    }
+
+    /// Puts results back that were not tried, before those that were: one that always fails does not keep others back.
+    pub(in crate::fleet) fn put_back_unwritten(&mut self, others: impl Iterator<Item = LookEnding>) {
+        let tried = self.take_unwritten();
+        self.unwritten = others.chain(tried).collect();
+    }
+
+    /// Remembers the fault for which the record cannot be used; `None` if it can be.
+    pub(in crate::fleet) fn set_record_fault(&mut self, fault: Option<String>) {
+        self.figures.record_fault = fault;
+    }
+
     /// Remembers a Source whose look has ended without a record of it.
     pub(in crate::fleet) fn leave_unrecorded(&mut self, name: SourceName, hold: SourceHold) {
         self.unrecorded.push((name, hold));

@@ -89,6 +89,12 @@ fn workers(workers: &[FleetWorker], now: i64) -> Markup {
 
 fn verdict(shown: &ShownFleet) -> Markup {
     let number = |state| shown.states.get(&state).copied().unwrap_or_default() as u64;
+    if let Some(fault) = &shown.figures.record_fault {
+        return warning(
+            &format!("The record of the fleet cannot be used: {}", name(fault)),
+            "No run begins, and the results of runs wait, until it can be: if its disk is full, free space.",
+        );
+    }
     if let Some(reason) = &shown.figures.held_back {
         return warning(&format!("No run begins: {reason}"), "Free space, or raise the limit, and reload.");
     }
