@@ -15,6 +15,7 @@ mod looking;
 mod opening;
 mod operating;
 mod own_record;
+mod reading;
 mod seat_requests;
 mod seating;
 mod state;
@@ -46,6 +47,7 @@ use crate::{
 pub use figures::FleetFigures;
 use lease::WorkerLease;
 use opening::{LockedFolder, check, configure, seconds};
+use reading::RecordReaders;
 use state::FleetState;
 use stepping::{RecordOutage, StepEnd};
 
@@ -76,6 +78,7 @@ pub struct Fleet(Arc<SharedFleet>);
 struct SharedFleet {
     state: Mutex<FleetState>,
     record: Arc<Mutex<FleetRecord>>,
+    readers: RecordReaders,
     lease: WorkerLease,
     /// Something may have to begin.
     wake: Notify,
@@ -112,6 +115,7 @@ impl Fleet {
         Ok(Self(Arc::new(SharedFleet {
             state: Mutex::new(state),
             record: Arc::new(Mutex::new(record)),
+            readers: RecordReaders::default(),
             lease,
             wake: Notify::new(),
             changed: watch::Sender::new(0),
