@@ -15,6 +15,7 @@ mod looking;
 mod opening;
 mod operating;
 mod own_record;
+mod readers;
 mod reading;
 mod seat_requests;
 mod seating;
@@ -47,7 +48,7 @@ use crate::{
 pub use figures::FleetFigures;
 use lease::WorkerLease;
 use opening::{LockedFolder, check, configure, seconds};
-use reading::RecordReaders;
+use readers::RecordReaders;
 use state::FleetState;
 use stepping::{RecordOutage, StepEnd};
 
