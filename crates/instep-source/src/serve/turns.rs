@@ -32,7 +32,7 @@ impl Default for PageTurns {
 }
 
 impl PageTurns {
-    /// Returns turns of which a request waits only this long, and then once more for its page.
+    /// Returns the same with another longest wait, for the turn and then for the page.
     #[must_use]
     pub fn within(self, longest: Duration) -> Self {
         Self { longest_wait: longest, longest_making: longest, ..self }
