@@ -15,6 +15,8 @@ mod looking;
 mod opening;
 mod operating;
 mod own_record;
+mod readers;
+mod reading;
 mod seat_requests;
 mod seating;
 mod state;
@@ -47,6 +49,7 @@ use crate::{
 pub use figures::FleetFigures;
 use lease::WorkerLease;
 use opening::{LockedFolder, check, configure, seconds};
+use readers::RecordReaders;
 use state::FleetState;
 use stepping::{RecordOutage, StepEnd};
 
@@ -77,6 +80,7 @@ pub struct Fleet(Arc<SharedFleet>);
 struct SharedFleet {
     state: Mutex<FleetState>,
     record: Arc<Mutex<FleetRecord>>,
+    readers: RecordReaders,
     lease: WorkerLease,
     /// Something may have to begin.
     wake: Notify,
@@ -113,6 +117,7 @@ impl Fleet {
         Ok(Self(Arc::new(SharedFleet {
             state: Mutex::new(state),
             record: Arc::new(Mutex::new(record)),
+            readers: RecordReaders::default(),
             lease,
             wake: Notify::new(),
             changed: watch::Sender::new(0),
@@ -143,6 +148,7 @@ impl Fleet {
         // After an error, unlike after a shutdown, nothing else ends the looks.
         self.state().end_all();
         while self.state().running() > 0 {
+            self.end_unwritten().await;
             tokio::select! {
                 () = self.0.wake.notified() => {}
                 () = sleep(TICK) => {}
@@ -167,6 +173,8 @@ impl Fleet {
         loop {
             let step = self.step(&mut ticks, shutdown).await;
             if let Some(news) = outage.news(&step) {
+                self.state().set_record_fault(outage.fault().map(str::to_owned));
+                self.0.changed.send_modify(|number| *number += 1);
                 self.0.monitor.note(&news);
             }
             match step {

@@ -146,7 +146,8 @@ pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
     if text.starts_with(['.', '/']) {
         return Err(format!("{text:?} is a path; write the URL of the Source, such as https://example.org/"));
     }
-    if text.split_once("://").is_some_and(|(_, rest)| rest.split('/').next().unwrap_or(rest).contains('@')) {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    if rest.split(['/', '?', '#']).next().unwrap_or_default().contains('@') {
         return Err(
             "a login in a URL is seen by every user of this machine; put it in a file in netrc format \
              and name that with --netrc-file, or a token with --bearer-file"

@@ -303,3 +303,18 @@ fn o760_an_audit_of_a_sample_does_not_say_that_the_copy_is_in_step() {
         assert!(!said.contains("In step") && !said.contains("Undamaged"), "{said}");
     }
 }
+
+#[test]
+fn o972_the_status_of_a_copy_whose_last_run_failed_has_the_exit_code_of_that_run_on_request() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let server = ServedSource::start(folder.path());
+    let url = server.url.clone();
+    let sync = ["sync", &*url, "copy", "--retries", "0"];
+    run(folder.path(), &sync, 0);
+    run(folder.path(), &["status", "copy", "--exit-code"], 0);
+    drop(server);
+    run(folder.path(), &sync, 4);
+    run(folder.path(), &["status", "copy"], 0);
+    run(folder.path(), &["status", "copy", "--exit-code"], 4);
+    run(folder.path(), &["status", "copy", "--exit-code", "--source", &url], 4);
+}
