@@ -32,7 +32,7 @@ const BEFORE_REMOVAL: &str = "\
 #!/bin/sh
 set -e
 if [ \"$1\" = remove ] && [ -z \"$DPKG_ROOT\" ] && [ -d /run/systemd/system ]; then
-    systemctl stop 'instep-*@*.timer' 'instep-*@*.service'
+    systemctl stop 'instep-*@*.timer' 'instep-*@*.service' || true
 fi
 ";
 

@@ -20,7 +20,7 @@ if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
 
 /// Stops what runs, but not for an upgrade. Otherwise it would run on without its program and its unit.
 const BEFORE_REMOVAL: &str = "\
-if [ \"$1\" = 0 ] && [ -d /run/systemd/system ]; then systemctl stop 'instep-*@*.timer' 'instep-*@*.service'; fi
+if [ \"$1\" = 0 ] && [ -d /run/systemd/system ]; then systemctl stop 'instep-*@*.timer' 'instep-*@*.service' || :; fi
 ";
 
 /// Nothing of a configuration or a copy is removed; only systemd learns that the units are gone.
