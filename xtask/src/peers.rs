@@ -39,6 +39,7 @@ pub const FOR_TESTS: &[Peer] = &[
     ("fish", "fish"),
     ("man", "man-db"),
     ("systemd-analyze", "systemd"),
+    ("systemd-nspawn", "systemd-container"),
 ];
 
 pub const FOR_BENCH: &[Peer] = &[
@@ -58,8 +59,9 @@ pub const FOR_BENCH: &[Peer] = &[
 pub const FOR_INSTRUCTIONS: &[Peer] = &[("nginx", "nginx-light"), ("valgrind", "valgrind")];
 
 /// Packages of the virtual environment: the reference client, its WebSockets, the check of spelling, referees for
-/// patches, schemas, web archives and bags, a harvester, object storage, and a server that takes mail.
-const PYTHON: [&str; 10] = [
+/// patches, schemas, web archives and bags, a harvester, object storage, a server that takes mail, and referees for the
+/// manifests of Kubernetes and the workflows of the forge.
+const PYTHON: [&str; 12] = [
     "resync==2.0.1",
     "websockets==15.0.1",
     "codespell==2.4.3",
@@ -70,6 +72,8 @@ const PYTHON: [&str; 10] = [
     "sickle==0.7.0",
     "moto[server]==5.1.17",
     "aiosmtpd==1.4.6",
+    "kubernetes-validate==1.37.0",
+    "check-jsonschema==0.39.0",
 ];
 
 /// A second object storage, which unlike the first one checks signatures. It needs a newer Rust than the workspace, so

@@ -163,6 +163,21 @@ fn a_copy_that_follows_reports_ready_after_its_first_round_and_the_result_of_eac
 }
 
 #[test]
+fn o958_a_fleet_shows_the_number_of_its_sources_and_its_last_run_in_the_status() {
+    let source = Manager::new();
+    let mut server = source.start(&["serve", "data", "--listen", "127.0.0.1:0"]);
+    let url = server.ready();
+    let manager = Manager::new();
+    manager.configure(&format!("[[source]]\nname = \"letters\"\nurl = \"{url}\"\n"));
+    let fleet = manager.start(&["run", "--fleet", "fleet"]);
+    manager.wait_for(|message| message == "STATUS=1 Source\n");
+    manager.wait_for(is_ready);
+    manager.wait_for(|message| message.starts_with("STATUS=Last run: letters: in-step: "));
+    reload_and_end(&manager, fleet);
+    assert_eq!(server.end(), Some(143));
+}
+
+#[test]
 fn p2_a_hangup_ends_no_server_whatever_the_new_configuration_says() {
     let manager = Manager::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

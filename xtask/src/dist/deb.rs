@@ -27,6 +27,15 @@ if [ \"$1\" = configure ] && [ -z \"$DPKG_ROOT\" ]; then
 fi
 ";
 
+/// Stops what runs, but not for an upgrade. Otherwise it would run on without its program and its unit.
+const BEFORE_REMOVAL: &str = "\
+#!/bin/sh
+set -e
+if [ \"$1\" = remove ] && [ -z \"$DPKG_ROOT\" ] && [ -d /run/systemd/system ]; then
+    systemctl stop 'instep-*@*.timer' 'instep-*@*.service' || true
+fi
+";
+
 /// Nothing of a configuration or a copy is removed; only systemd learns that the units are gone.
 const AFTER_REMOVAL: &str = "\
 #!/bin/sh
@@ -41,7 +50,9 @@ pub(super) fn package(release: &Release, folder: &Path) -> Result<PathBuf> {
     files::package(&release.program, &stage, Family::Debian)?;
     files::write(&stage.join("usr/share/doc/instep/copyright"), &copyright()?)?;
     files::write(&stage.join("DEBIAN/control"), &control(release, architecture, &stage)?)?;
-    for (script, text) in [("postinst", AFTER_INSTALLATION), ("postrm", AFTER_REMOVAL)] {
+    for (script, text) in
+        [("postinst", AFTER_INSTALLATION), ("prerm", BEFORE_REMOVAL), ("postrm", AFTER_REMOVAL)]
+    {
         let file = stage.join("DEBIAN").join(script);
         files::write(&file, text)?;
         files::executable(&file)?;

@@ -18,6 +18,11 @@ if command -v systemd-tmpfiles > /dev/null; then systemd-tmpfiles --create inste
 if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
 ";
 
+/// Stops what runs, but not for an upgrade. Otherwise it would run on without its program and its unit.
+const BEFORE_REMOVAL: &str = "\
+if [ \"$1\" = 0 ] && [ -d /run/systemd/system ]; then systemctl stop 'instep-*@*.timer' 'instep-*@*.service' || :; fi
+";
+
 /// Nothing of a configuration or a copy is removed; only systemd learns that the units are gone.
 const AFTER_REMOVAL: &str = "if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi\n";
 
@@ -35,7 +40,8 @@ pub(super) fn package(release: &Release, folder: &Path) -> Result<PathBuf> {
     package.vendor("The instep project").packager(MAINTAINER).build_host("localhost");
     let changes = format!("- See {HOMEPAGE}/blob/v{0}/CHANGELOG.md", release.version);
     package.add_changelog_entry(format!("{MAINTAINER} - {}-1", release.version), changes, time);
-    package.post_install_script(AFTER_INSTALLATION).post_uninstall_script(AFTER_REMOVAL);
+    package.post_install_script(AFTER_INSTALLATION);
+    package.pre_uninstall_script(BEFORE_REMOVAL).post_uninstall_script(AFTER_REMOVAL);
     package.recommends(Dependency::any("ca-certificates"));
     if let Some(minor) = glibc(&release.program)? {
         package.requires(Dependency::any(format!("libc.so.6(GLIBC_2.{minor})(64bit)")));

@@ -4,6 +4,7 @@ mod contrib;
 mod deb;
 mod image;
 mod rpm;
+mod systemd;
 
 use std::{
     env, fs,

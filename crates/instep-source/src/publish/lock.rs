@@ -1,7 +1,7 @@
 //! The right to publish a Source.
 
 use std::{
-    fs::DirBuilder,
+    fs::{self, DirBuilder},
     io,
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
@@ -48,13 +48,26 @@ fn open(state: &Path) -> io::Result<RootFolder> {
         root.make_folder(USUAL_NAME, 0o700, &mut |_| {})?;
         return root.root(USUAL_NAME);
     }
-    DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+    create_private(state)?;
     RootFolder::open(state)
+}
+
+/// Creates a folder that only its owner can read, if it does not exist.
+///
+/// Missing folders above it get the usual permissions: documents that a web server must read often lie beside the state.
+fn create_private(folder: &Path) -> io::Result<()> {
+    if let Some(above) = folder.parent().filter(|above| !above.as_os_str().is_empty()) {
+        fs::create_dir_all(above)?;
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::symlink};
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt, symlink},
+    };
 
     use super::{refuse_content, take};
     use crate::{Error, ErrorKind, PublishOptions};
@@ -89,5 +102,15 @@ mod tests {
         assert!(matches!(take(&folder.path().join(".instep")), Err(Error::Write { .. })));
         assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
         take(&folder.path().join("state")).unwrap();
+    }
+
+    #[test]
+    fn o956_the_folder_of_a_state_is_private_and_the_new_folders_above_it_are_as_usual() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |path: &str| fs::metadata(folder.path().join(path)).unwrap().permissions().mode() & 0o777;
+        fs::create_dir(folder.path().join("usual")).unwrap();
+        take(&folder.path().join("source/catalogue")).unwrap();
+        assert_eq!(mode("source"), mode("usual"));
+        assert_eq!(mode("source/catalogue"), 0o700);
     }
 }

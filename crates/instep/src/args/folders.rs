@@ -12,6 +12,9 @@ use anyhow::bail;
 ///
 /// Errors: there is no such folder.
 pub(crate) fn refuse_missing(folder: &Path) -> anyhow::Result<()> {
+    if folder.as_os_str().is_empty() {
+        bail!("The name of the folder is empty. Give the folder whose files are the resources");
+    }
     let is_missing =
         |error: io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
     if fs::metadata(folder).map_or_else(is_missing, |found| !found.is_dir()) {

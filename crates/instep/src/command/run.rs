@@ -227,6 +227,7 @@ async fn keep(
         fleet.serves_at(url);
     }
     output.object("ready", json!({ "fleet": dir, "sources": number, "url": url }));
+    service::status(&counted(number, "Source"));
     service::ready();
     let mut running = pin!(keep_and_serve(&fleet, server, shutdown, output));
     loop {

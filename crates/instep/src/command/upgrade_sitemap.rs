@@ -2,7 +2,7 @@
 //! The reading and rewriting of Sitemaps is in `sitemap/`.
 
 use std::{
-    fs::{DirBuilder, File},
+    fs::{self, DirBuilder, File},
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
 };
@@ -121,7 +121,11 @@ impl UpgradeSitemapCommand {
 fn take_turn(state: &Path, wait: WaitArgs, output: &Output) -> anyhow::Result<Lock> {
     let folder = state.join(NAME);
     let failed = || format!("Cannot write {}", folder.display());
-    // With the permissions that the folder of a catalogue has: it may lie below the files of a web server.
+    // With the permissions that the folder of a catalogue has: it may lie below the files of a web server. Missing
+    // folders above the state get the usual ones, because a web server may have to read others in them.
+    if let Some(above) = state.parent().filter(|above| !above.as_os_str().is_empty()) {
+        fs::create_dir_all(above).with_context(failed)?;
+    }
     DirBuilder::new().recursive(true).mode(0o700).create(&folder).with_context(failed)?;
     let opened = File::open(&folder).with_context(failed)?;
     let holder = format!("process {}", std::process::id());

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::{
     pages::{CopyMonitor, copy::HostThroughput},
+    service,
     ui::{LineLevel, Output, format::name},
 };
 
@@ -72,10 +73,11 @@ impl FleetMonitor for FleetDisplay {
                 "summary": standing.summary, "pending": standing.pending, "due": standing.due,
             }),
         );
+        let line = format!("{source_name}: {state}: {}", name(&standing.summary));
+        service::status(&format!("Last run: {line}"));
         if self.output.json {
             return;
         }
-        let line = format!("{source_name}: {state}: {}", name(&standing.summary));
         match standing.failures {
             0 if self.output.verbose => self.output.note(line),
             0 => {}
