@@ -5,7 +5,6 @@ mod columns;
 #[cfg(test)]
 mod contract;
 mod counters;
-#[cfg(test)]
 mod damage;
 mod engine;
 mod error;

@@ -7,6 +7,7 @@ use super::{
     former::FormerDocuments,
     places,
     search::{Search, Sight},
+    several,
 };
 use crate::documents::Documents;
 
@@ -76,6 +77,7 @@ pub(crate) async fn discover_again(
     }
     if matches!(before, None | Some(Way::Guess))
         && let Some(found) = search.look_for_one(places::guesses(url)).await?
+        && !(before.is_none() && search.names_lost && several::is_plain(&found))
     {
         return Ok(search.paced(found));
     }

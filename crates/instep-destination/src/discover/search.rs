@@ -29,6 +29,8 @@ pub(super) struct Search<'a> {
     invalid: Option<DiscoverError>,
     crawl_delay: Option<Duration>,
     kept: Kept,
+    /// `true` if the site names documents of ResourceSync that it may have, and that cannot be used now.
+    pub(super) names_lost: bool,
 }
 
 /// The result of one attempt.
@@ -51,7 +53,8 @@ impl<'a> Search<'a> {
     pub(super) fn new(url: &Uri, documents: &'a Documents, sets: &'a [String]) -> Self {
         let speaker = Origin::parse(url.as_str()).ok();
         let (invalid, crawl_delay, kept) = (None, None, Kept::default());
-        Self { documents, sets, speaker, looked_at: Vec::new(), invalid, crawl_delay, kept }
+        let (looked_at, names_lost) = (Vec::new(), false);
+        Self { documents, sets, speaker, looked_at, invalid, crawl_delay, kept, names_lost }
     }
 
     /// Tries the URL that the operator named. A host that does not answer, or a document that cannot be used, ends the
@@ -89,10 +92,13 @@ impl<'a> Search<'a> {
         places: Vec<(Way, Uri)>,
     ) -> Result<Option<Discovered>, DiscoverError> {
         for (way, uri) in places {
-            if self.trouble_at(&uri).is_none()
-                && let Sight::Found(found) = self.look(way, &uri, self.sets).await?
-            {
-                return Ok(Some(found));
+            if self.trouble_at(&uri).is_some() {
+                continue;
+            }
+            match self.look(way, &uri, self.sets).await? {
+                Sight::Found(found) => return Ok(Some(found)),
+                Sight::Broken => self.names_lost |= way == Way::WellKnown,
+                _ => {}
             }
         }
         Ok(None)
@@ -113,21 +119,24 @@ impl<'a> Search<'a> {
         // If there are several, the requested ones are selected when they are collected.
         let sets = if links.len() > 1 { &[] } else { self.sets };
         for (way, uri) in links {
-            if self.trouble_at(&uri).is_none()
-                && let Sight::Found(found) = self.look(way, &uri, sets).await?
-            {
-                several.add(found);
-            } else {
-                several.lose(self.trouble_at(&uri));
+            if self.trouble_at(&uri).is_none() {
+                match self.look(way, &uri, sets).await? {
+                    Sight::Found(found) => {
+                        several.add(found);
+                        continue;
+                    }
+                    sight => self.names_lost |= matches!(sight, Sight::Broken | Sight::Nothing),
+                }
             }
+            several.lose(self.trouble_at(&uri));
         }
         several.together(self.sets)
     }
 
     /// Follows each `Sitemap:` line of robots.txt (DISC-5, A4). A target that cannot be fetched may be a Resource List.
     /// If the others are plain Sitemaps, they are used in two cases only: the copy follows one of them already, or this
-    /// is a first run in which every other target is gone or out of scope. Otherwise the documents that a copy followed
-    /// would be replaced by something else (B20).
+    /// is a first run in which every other target is gone or out of scope, as is each document that the site names
+    /// elsewhere (O995). Otherwise the documents that a copy followed would be replaced by something else (B20).
     pub(super) async fn follow_robots(
         &mut self,
         url: &Uri,
@@ -136,7 +145,7 @@ impl<'a> Search<'a> {
         let places = self.robots(url).await;
         let mut several = Several::of(places.iter().map(|(_, uri)| uri));
         let sets = if places.len() > 1 { &[] } else { self.sets };
-        let mut in_doubt = false;
+        let mut in_doubt = self.names_lost && former.way.is_none();
         for (way, uri) in places {
             match self.look(way, &uri, sets).await? {
                 Sight::Found(found) => several.add(found),

@@ -17,6 +17,8 @@ pub(crate) struct Mark {
     pub entries: u64,
     /// The digest of all of them (O5). `None` if it was not kept; then nothing is known of the list.
     pub leading: Option<[u8; 32]>,
+    /// `true` if later changes of the same resources replace entries of the list, so that it may have fewer now.
+    pub may_lose_entries: bool,
 }
 
 /// Reads a Change List once before it is applied: where its times are stated, its order, and if it continues the list
@@ -166,20 +168,26 @@ impl Survey {
     /// ones. Entries without a time would count in neither.
     fn lost_changes(&self) -> bool {
         let had = self.mark.as_ref().filter(|mark| mark.leading.is_some()).map_or(0, |mark| mark.entries);
-        let is_precise = self.from.is_some_and(|from| from.precision() >= Precision::Second);
         let has_later = self.entries > self.up_to_since;
         self.since.is_some()
-            && is_precise
+            && self.keeps_entries()
             && !self.mark_holds
             && !self.has_undated
             && has_later
             && self.up_to_since < had
     }
 
+    /// Returns `true` if the list has each entry that it had before. Without a beginning, or with one of the same day, a
+    /// shorter list may as well be the next one (O9).
+    fn keeps_entries(&self) -> bool {
+        let is_precise = self.from.is_some_and(|from| from.precision() >= Precision::Second);
+        is_precise && !self.mark.as_ref().is_some_and(|mark| mark.may_lose_entries)
+    }
+
     /// Returns the result.
     pub(crate) fn finish(self) -> Shape {
         let begun = self.begun();
-        let lost_changes = self.lost_changes();
+        let (lost_changes, keeps_entries) = (self.lost_changes(), self.keeps_entries());
         let (entries, times) = (self.entries, self.judge.finish());
         let mark_entries = self.mark.as_ref().map_or(0, |mark| mark.entries);
         Shape {
@@ -189,10 +197,7 @@ impl Survey {
             // If the newest come first, new entries are before the known ones.
             known: if self.mark_holds && !times.newest_first { mark_entries } else { 0 },
             unusable: 0,
-            // Without a beginning, or with one of the same day, a shorter list may as well be the next one (O9).
-            went_back: self.from.is_some_and(|from| from.precision() >= Precision::Second)
-                && entries < mark_entries
-                && !lost_changes,
+            went_back: keeps_entries && entries < mark_entries && !lost_changes,
             lost_changes,
             is_disordered: self.has_impossible && self.falls,
             leading: self.leading.digest(),

@@ -37,6 +37,8 @@ pub(crate) struct ChangeDocuments {
     pub(super) sent: Option<DateTime>,
     /// Their kind.
     pub(super) kind: ChangeKind,
+    /// `true` if they have only the last change of each resource, as a collection of activities may.
+    sparse: bool,
 }
 
 #[derive(Debug)]
@@ -81,6 +83,7 @@ impl ChangeDocuments {
                 let is_doubtful = !anew && may_have_gone_back(&members, checkpoint.document.as_ref());
                 let mut lists =
                     Self::of(&offer.uri, document, members, kind, checkpoint, begins, is_doubtful);
+                lists.sparse = set.is_translated;
                 lists.take_documents(read);
                 if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
                     lists.bridge(run, set, time, earliest).await?;
@@ -118,7 +121,7 @@ impl ChangeDocuments {
         let lists = last.map(|uri| MemberDocument { member: IndexMember::new(uri), document: None });
         let reach = checkpoint.datetime.map_or(Reach::Unknown, |time| reach(&time, begins.as_ref()));
         let lists = lists.into_iter().collect();
-        Self { reach, lists, speaker: top.uri, top: None, sent: None, kind }
+        Self { reach, lists, speaker: top.uri, top: None, sent: None, kind, sparse: false }
     }
 
     fn of(
@@ -140,7 +143,7 @@ impl ChangeDocuments {
             };
             let member = IndexMember { from: begins, until: root.until, ..IndexMember::new(uri.clone()) };
             let lists = vec![MemberDocument { member, document: Some(document) }];
-            return Self { reach, lists, speaker: uri.clone(), top: None, sent: None, kind };
+            return Self { reach, lists, speaker: uri.clone(), top: None, sent: None, kind, sparse: false };
         }
         let last = checkpoint.document.as_ref();
         let is_last_listed = members.iter().any(|member| Some(&member.uri) == last);
@@ -164,7 +167,7 @@ impl ChangeDocuments {
             .into_iter()
             .map(|member| MemberDocument { member: member.clone(), document: None })
             .collect();
-        Self { reach, lists, speaker: uri.clone(), top, sent: document.date, kind }
+        Self { reach, lists, speaker: uri.clone(), top, sent: document.date, kind, sparse: false }
     }
 
     /// Keeps documents that were opened already for the lists that they are.
@@ -239,6 +242,7 @@ impl ChangeDocuments {
             from: record.and_then(|record| record.at),
             entries: read.checkpoint.position,
             leading: read.checkpoint.leading,
+            may_lose_entries: self.sparse,
         });
         let latest = latest_time(document.date);
         let shape = set.read_changes(&document, mark, since, member.from, reported).await?;

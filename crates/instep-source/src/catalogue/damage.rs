@@ -1,4 +1,4 @@
-//! Damage in the stored catalogue, for tests that kill the writing process.
+//! Damage in the stored catalogue: what its file holds is not what was recorded.
 
 use super::{CatalogueError, ResourceTotals, Snapshot};
 

@@ -149,7 +149,6 @@ pub(super) trait ReadCatalogue: fmt::Debug + Send {
     fn versions_since(&self, uris: &[&Uri]) -> Result<Vec<Option<DateTime>>, CatalogueError>;
 
     /// Returns the faults of the file itself.
-    #[cfg(test)]
     fn file_damage(&self) -> Result<Vec<String>, CatalogueError>;
 }
 

@@ -67,7 +67,7 @@ impl Default for Rotation {
 pub struct Archives {
     /// The longest time since the document was superseded or closed; 90 days.
     pub age: Duration,
-    /// The most documents of one kind; 10,000.
+    /// The most documents of one kind, besides those that are current; 10,000.
     pub count: usize,
 }
 

@@ -179,7 +179,11 @@ impl<'a> SavedState<'a> {
                     let bytes = io::copy(&mut member, &mut out)?;
                     out.sync_all().map(|()| bytes)
                 });
-                written.map(Some).map_err(Error::write(to))
+                // A member that does not have its bytes any more is no failure of the system.
+                written.map(Some).map_err(|error| match error.raw_os_error() {
+                    Some(_) => Error::write(to)(error),
+                    None => Error::read(from)(error),
+                })
             }
             Self::Folder(from) if is_there(&from.join(name))? => {
                 // Copied with its log, which may have the last changes, so that the folder is not changed by opening it.
@@ -306,6 +310,7 @@ mod tests {
     }
 
     #[test]
+<<<<<<< HEAD
     fn o989_the_restored_file_of_the_hub_is_not_for_everybody() {
         let folder = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
@@ -320,6 +325,21 @@ mod tests {
         let restored = restore(&file, &options.state).unwrap();
         assert_eq!(restored.databases, DATABASES);
         assert_eq!(fs::metadata(&hub).unwrap().permissions().mode() & 0o007, 0);
+=======
+    fn o992_a_damaged_backup_is_named_and_not_the_place_that_it_is_restored_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let file = elsewhere.path().join("backup.zip");
+        published_and_saved(folder.path(), &file);
+        let mut bytes = fs::read(&file).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(&file, bytes).unwrap();
+        let state = elsewhere.path().join("state");
+        let refused = restore(&file, &state).unwrap_err();
+        assert!(matches!(&refused, Error::Read { path, .. } if *path == file), "{refused}");
+        assert!(!is_published(&state).unwrap());
+>>>>>>> try-source
     }
 
     #[test]

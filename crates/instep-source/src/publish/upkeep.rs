@@ -1,6 +1,6 @@
 //! Upkeep of a catalogue: recording, compaction and checks beside publishing from it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{Publisher, needed::needed_after, published, rebase, remembered, sets};
 use crate::{
@@ -56,8 +56,17 @@ impl Publisher {
 /// changes; if this process can only read the state, its catalogue is read all the same.
 ///
 /// # Errors
-/// If nothing has been published with this state, a folder or manifest cannot be read, or the catalogue fails.
+/// If nothing has been published with this state, a folder or manifest cannot be read, or the catalogue fails or is
+/// damaged.
 pub fn check(
+    state: &Path,
+    monitor: &dyn PublishMonitor,
+    differs: &mut (dyn FnMut(Difference) + Send),
+) -> Result<ScanReport, Error> {
+    check_state(state, monitor, differs).map_err(|error| error.in_state(state))
+}
+
+fn check_state(
     state: &Path,
     monitor: &dyn PublishMonitor,
     differs: &mut (dyn FnMut(Difference) + Send),
@@ -67,6 +76,7 @@ pub fn check(
             let what = "resources that were read from standard input cannot be read again";
             return Err(Error::option("from", what));
         }
+        refuse_damage(catalogue)?;
         scan::check(holdings, catalogue, &ScanOptions::new(options), true, monitor, differs)
     };
     match Publisher::reopen(state) {
@@ -86,6 +96,18 @@ pub fn check(
             compare(&options, &holdings, &catalogue, differs)
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Refuses a catalogue whose file is damaged. A comparison with the content reads only a part of it: the log of changes and
+/// the totals may be wrong although every file is recorded as it is.
+fn refuse_damage(catalogue: &Catalogue) -> Result<(), Error> {
+    let damage = catalogue.snapshot()?.damage()?;
+    // SQLite names the database, which is the only one, in a line of its own.
+    let fault = damage.iter().flat_map(|fault| fault.lines()).find(|line| !line.starts_with("***"));
+    match fault {
+        Some(fault) => Err(Error::Catalogue { path: PathBuf::new(), source: fault.into() }),
+        None => Ok(()),
     }
 }
 
@@ -163,12 +185,16 @@ pub(crate) fn compact(catalogue: &Catalogue) -> Result<Compaction, Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{
+        fs::{self, File},
+        os::unix::fs::FileExt as _,
+    };
 
     use resourcesync::Uri;
+    use rusqlite::Connection;
 
     use super::*;
-    use crate::{DifferenceKind, NoMonitor, SetOptions, publish};
+    use crate::{DifferenceKind, ErrorKind, NoMonitor, SetOptions, publish};
 
     #[test]
     fn o927_a_preview_without_a_set_shows_what_the_publication_does() {
@@ -232,5 +258,38 @@ mod tests {
         check(&options.state, &NoMonitor, &mut differs).unwrap();
         preview(&options, &NoMonitor, &mut differs).unwrap();
         assert_eq!(differences, []);
+    }
+
+    #[test]
+    fn o991_a_check_finds_damage_of_the_catalogue_that_no_file_shows() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.txt"), "a").unwrap();
+        let options = PublishOptions::new(folder.path(), "http://example.org/");
+        publish(&options, &NoMonitor).unwrap();
+        let file = options.state.join(CATALOGUE);
+        let checked = || check(&options.state, &NoMonitor, &mut |_| {});
+        let refused = || {
+            let error = checked().unwrap_err();
+            let names_state = error.to_string().contains(&options.state.display().to_string());
+            assert!(error.kind() == ErrorKind::Storage && names_state, "{error}");
+        };
+        let add_to_totals = |number: i64| {
+            let connection = Connection::open(&file).unwrap();
+            connection.execute("UPDATE tally SET resources = resources + ?1", [number]).unwrap();
+        };
+        add_to_totals(1);
+        refused();
+        add_to_totals(-1);
+        checked().unwrap();
+
+        // A table that the comparison does not read.
+        let connection = Connection::open(&file).unwrap();
+        let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, u32>(0)).unwrap();
+        let size = number("PRAGMA page_size");
+        let root = number("SELECT rootpage FROM sqlite_master WHERE name = 'activity'");
+        drop(connection);
+        let damaged = File::options().write(true).open(&file).unwrap();
+        damaged.write_all_at(&vec![0; size as usize], u64::from(root - 1) * u64::from(size)).unwrap();
+        refused();
     }
 }

@@ -78,6 +78,29 @@ fn a_collection_with_times_is_followed_by_its_activities() {
 }
 
 #[test]
+fn o994_a_collection_may_drop_activities_that_later_ones_of_their_objects_replace() {
+    let dir = TempDir::new().unwrap();
+    let source = FakeSource::start();
+    (1..=2).for_each(|number| manifest(&source, number, "first"));
+    let second = ("Create", "iiif/2/manifest", "2026-01-01T00:00:01Z");
+    let deleted = ("Delete", "iiif/3/manifest", "2026-01-01T00:00:02Z");
+    serve_collection(&source, &[&[("Create", "iiif/1/manifest", "2026-01-01T00:00:00Z"), second, deleted]]);
+    _ = sync(&source, &dir).with_code(0);
+
+    manifest(&source, 1, "changed");
+    let updated = ("Update", "iiif/1/manifest", "2026-01-02T00:00:00Z");
+    serve_collection(&source, &[&[second, deleted, updated]]);
+    let run = sync(&source, &dir).with_code(0);
+    assert!(!run.stderr.contains("restored from a backup"), "{run:?}");
+    let text = fs::read_to_string(dir.path().join("copy/iiif/1/manifest")).unwrap();
+    assert!(text.contains("changed"), "{text}");
+
+    // Deletions expire. Nothing else is new.
+    serve_collection(&source, &[&[second, updated]]);
+    _ = sync(&source, &dir).with_code(0);
+}
+
+#[test]
 fn o374_a_collection_is_known_by_its_content_whatever_its_media_type_is() {
     let dir = TempDir::new().unwrap();
     let source = FakeSource::start();

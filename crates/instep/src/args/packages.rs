@@ -41,7 +41,7 @@ pub(crate) struct PackageArgs {
     /// Keep closed and superseded documents, and offer archives
     #[arg(long, help_heading = PACKAGES, hide_short_help = true)]
     archives: bool,
-    /// Keep at most this many documents in each archive
+    /// Keep at most this many documents in each archive besides the current ones
     #[arg(long, requires = "archives", default_value_t = 10_000, value_name = "N", value_parser = values::number::<usize>, help_heading = PACKAGES, hide_short_help = true)]
     archive_count: usize,
     /// Keep archived documents for this long

@@ -180,6 +180,19 @@ fn o258_a_document_that_no_list_names_any_more_is_a_finding() {
 }
 
 #[test]
+fn o990_a_document_whose_metadata_come_after_its_entries_is_checked_in_a_folder_too() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    run(folder.path(), &["publish", "data", "--base-url", BASE, "--dump", "always"], 0);
+    let list = folder.path().join("data/resourcesync/resourcelist.xml");
+    let text = fs::read_to_string(&list).unwrap();
+    let metadata = text.lines().find(|line| line.contains("capability=")).unwrap();
+    let without = text.replace(&format!("{metadata}\n"), "");
+    fs::write(&list, without.replace("</urlset>", &format!("{metadata}\n</urlset>"))).unwrap();
+    let said = run(folder.path(), &["validate", "data"], 0);
+    assert!(said.contains("warning GEN-23") && said.contains("0 errors, 1 warning, 0 infos"), "{said}");
+}
+
+#[test]
 fn o260_a_certificate_that_cannot_be_used_after_a_hangup_is_reported_and_the_former_one_stays() {
     let pairs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../instep-source/tests/data/tls");
     let folder = folder(&[("data/a.txt", "a")]);

@@ -20,9 +20,13 @@ pub(super) struct SnapshotCoverage {
 }
 
 impl SnapshotCoverage {
-    /// Returns the resources of some documents, at the times of the document that leads to them.
+    /// Returns the resources of some documents, at the times of the document that leads to them; `None` if the entries
+    /// of a document were not kept, as of one whose metadata come after them.
     pub(super) fn of(head: &Report, documents: &[&Report]) -> Option<Self> {
         let metadata = head.header.as_ref()?.metadata.as_ref()?;
+        if documents.iter().any(|report| report.entries > 0 && report.locs.is_empty()) {
+            return None;
+        }
         let mut locs: Vec<u64> = documents.iter().flat_map(|report| report.locs.iter().copied()).collect();
         locs.sort_unstable();
         Some(Self { at: metadata.at?, completed: metadata.completed, locs })

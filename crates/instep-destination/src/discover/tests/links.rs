@@ -123,6 +123,41 @@ async fn a4_sitemaps_do_not_take_the_place_of_a_resource_list_that_cannot_be_had
 }
 
 #[tokio::test]
+async fn o995_a_sitemap_does_not_take_the_place_of_documents_that_the_site_names_and_cannot_send() {
+    let source = hidden();
+    serve_set(&source, "one");
+    serve_sitemap(&source, "sitemap.xml");
+    robots(&source, &["sitemap.xml"]);
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    let no_guess = || source.fail_always("resourcelist.xml", Fault::Status(404));
+    no_guess();
+    source.serve("", "text");
+    let found = discover(&url, &[], &documents).await.unwrap();
+    assert_eq!(names(&source, &found), ["sitemap.xml"]);
+
+    source.serve("", Page::from("text").with_header("link", "</one/caps.xml>; rel=resourcesync"));
+    source.fail_always("one/caps.xml", Fault::Status(503));
+    assert!(discover(&url, &[], &documents).await.is_err());
+    // The name of the Sitemap is not guessed either.
+    source.fail_always("robots.txt", Fault::Status(404));
+    assert!(discover(&url, &[], &documents).await.is_err());
+    // A link that leads to nothing is no document that comes back.
+    source.fail_always("one/caps.xml", Fault::Status(404));
+    assert!(discover(&url, &[], &documents).await.is_ok());
+
+    source.heal();
+    no_guess();
+    source.serve("", "text");
+    let set =
+        format!("<url><loc>{}</loc><rs:md capability='capabilitylist'/></url>", source.url("one/caps.xml"));
+    source.serve(".well-known/resourcesync", list("urlset", "<rs:md capability='description'/>", &set));
+    assert_eq!(names(&source, &discover(&url, &[], &documents).await.unwrap()), ["one/caps.xml"]);
+    source.fail_always("one/caps.xml", Fault::Status(503));
+    let error = discover(&url, &[], &documents).await.unwrap_err();
+    assert!(error.to_string().contains("one/caps.xml"), "{error}");
+}
+
+#[tokio::test]
 async fn o359_a_line_of_robots_txt_that_leads_to_nothing_does_not_cost_the_sitemaps_of_the_others() {
     let source = hidden();
     serve_sitemap(&source, "sitemap.xml");

@@ -151,7 +151,7 @@ fn b4_a_time_far_ahead_is_no_time() {
 fn what_was_read_before_is_known_by_all_leading_entries() {
     let entries = [entry("a", None, None), entry("b", None, None), entry("c", None, None)];
     let leading = Some(survey(0, &entries[..2], None).leading);
-    let mark = Mark { from: Some(time(0)), entries: 2, leading };
+    let mark = Mark { from: Some(time(0)), entries: 2, leading, may_lose_entries: false };
     assert_eq!(survey(0, &entries, Some(&mark)).known, 2);
     let rewritten = [entry("x", None, None), entry("y", None, None), entry("c", None, None)];
     assert_eq!(survey(0, &rewritten, Some(&mark)).known, 0);
@@ -160,10 +160,29 @@ fn what_was_read_before_is_known_by_all_leading_entries() {
 }
 
 #[test]
+fn o994_a_list_that_has_only_the_last_change_of_each_resource_is_no_older_one_when_entries_leave_it() {
+    let entries = [entry("a", Some(10), None), entry("b", Some(11), None), entry("c", Some(12), None)];
+    let leading = Some(survey(0, &entries, None).leading);
+    let judge = |entries: &[Entry], may_lose_entries| {
+        let mark = Mark { from: Some(time(0)), entries: 3, leading, may_lose_entries };
+        let header = header(|root| root.from = Some(time(0)));
+        let mut survey = Survey::new(&header, Some(&mark), None).since(Some(time(12)));
+        entries.iter().for_each(|entry| survey.observe(entry));
+        let shape = survey.finish();
+        (shape.went_back, shape.lost_changes)
+    };
+    let [_, b, c] = entries;
+    let replaced = [b.clone(), c.clone(), entry("a", Some(20), None)];
+    let shorter = [b, c];
+    assert_eq!([judge(&shorter, false), judge(&replaced, false)], [(true, false), (false, true)]);
+    assert_eq!([judge(&shorter, true), judge(&replaced, true)], [(false, false); 2]);
+}
+
+#[test]
 fn o5_a_new_entry_in_the_middle_is_new_although_the_place_of_the_last_one_looks_as_before() {
     let read = [entry("a", Some(12), None), entry("b", Some(10), None)];
     let leading = Some(survey(0, &read, None).leading);
-    let mark = Mark { from: Some(time(0)), entries: 2, leading };
+    let mark = Mark { from: Some(time(0)), entries: 2, leading, may_lose_entries: false };
     let [a, b] = read;
     assert_eq!(survey(0, &[a.clone(), b.clone(), b.clone()], Some(&mark)).known, 2, "it grew at its end");
     let rewritten = [entry("new", Some(11), None), b, a];
@@ -172,6 +191,6 @@ fn o5_a_new_entry_in_the_middle_is_new_although_the_place_of_the_last_one_looks_
 
 #[test]
 fn o5_a_mark_without_a_digest_knows_nothing() {
-    let mark = Mark { from: Some(time(0)), entries: 1, leading: None };
+    let mark = Mark { from: Some(time(0)), entries: 1, leading: None, may_lose_entries: false };
     assert_eq!(survey(0, &[entry("a", None, None)], Some(&mark)).known, 0);
 }

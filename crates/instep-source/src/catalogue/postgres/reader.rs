@@ -215,7 +215,6 @@ impl ReadCatalogue for SourceReader {
         self.read(|session, source| versions::since(session, source, uris))
     }
 
-    #[cfg(test)]
     fn file_damage(&self) -> Result<Vec<String>, CatalogueError> {
         Ok(Vec::new())
     }

@@ -246,7 +246,6 @@ impl ReadCatalogue for FileReader {
         versions::since(self.connection()?, uris)
     }
 
-    #[cfg(test)]
     fn file_damage(&self) -> Result<Vec<String>, CatalogueError> {
         let mut statement = self.connection()?.prepare("PRAGMA integrity_check").doing(READING)?;
         let lines = statement.query_map([], |row| row.get(0)).doing(READING)?;

@@ -117,10 +117,14 @@ struct LocalReview {
 
 impl LocalReview {
     /// Checks a document. A plain Sitemap that was found in a folder is skipped, because it need not be a ResourceSync
-    /// document (GEN-23).
+    /// document (GEN-23). A document that has its metadata after its entries is not one, although it is read like one
+    /// (O990).
     fn judge_document(&mut self, path: &Path, reader: impl BufRead, in_folder: bool) -> anyhow::Result<()> {
         let report = self.validator.document(reader)?;
-        let is_plain = report.header.as_ref().is_some_and(|header| header.dialect == Dialect::PlainSitemap);
+        let is_plain = report
+            .header
+            .as_ref()
+            .is_some_and(|header| header.dialect == Dialect::PlainSitemap && header.metadata.is_none());
         if in_folder && is_plain && report.summary.errors == 0 {
             return Ok(());
         }

@@ -23,6 +23,15 @@ fn count(report: &Report, rule: &str) -> u64 {
 }
 
 #[test]
+fn o993_stray_text_is_found_where_it_begins() {
+    let entries = "<url>\n<loc>http://e.org/a</loc>\n  one</url>\n two";
+    let report = judge("'resourcelist' at='2013-01-03T00:00:00Z'", entries);
+    let stray = report.findings.iter().filter(|finding| finding.found.starts_with("text "));
+    let places: Vec<_> = stray.map(|finding| (finding.position.line, finding.position.column)).collect();
+    assert_eq!(places, [(3, 3), (4, 2)]);
+}
+
+#[test]
 fn o833_two_spellings_of_a_path_are_one_path() {
     let from = "2013-01-03T00:00:00Z";
     for (path, again) in [("/b", 0), ("/a", 1), ("a", 1), ("/./a", 1), ("//a", 1)] {

@@ -191,9 +191,14 @@ impl<R: BufRead> DocumentReader<R> {
 
     /// Reports the text in `self.text` if it is not blank: only elements are allowed here.
     fn stray_text(&mut self, rule: &'static str) {
-        if !self.text.trim_ascii().is_empty() {
-            let found = format!("text {:?}", self.text.trim_ascii().chars().take(40).collect::<String>());
+        let text = self.text.trim_ascii();
+        if !text.is_empty() {
+            let found = format!("text {:?}", text.chars().take(40).collect::<String>());
+            let blanks = self.text.len() - self.text.trim_ascii_start().len();
+            let at = self.at;
+            self.locate(self.step_start + blanks as u64);
             self.report(rule, Severity::Error, found, "elements only");
+            self.at = at;
         }
     }
 
