@@ -27,7 +27,8 @@ impl Draft {
     ) -> Result<Shape, Error> {
         let latest = latest_time(document.date);
         let mut survey = Survey::new(&document.header, mark, Some(latest)).beginning(begins).since(since);
-        survey = survey.alone(self.inventory.usable == 0);
+        // An inventory that was applied before knows nothing new either (O944).
+        survey = survey.alone(self.inventory.usable == 0 || self.inventory.was_applied);
         // Read twice: the order and the times of a list are known only at its end.
         let (mut entries, mut entry) = (document.read()?, Entry::default());
         while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
@@ -88,6 +89,7 @@ impl Draft {
                 || self.seeks_left_out && self.has_change(&entry, place.time)?
             {
                 self.account.known += 1;
+                self.met.known_by_time |= is_before;
             } else if self.is_deletion_of_nothing(speaker.as_ref(), &entry)? {
                 self.account.equal += 1;
             } else if !self.in_scope(speaker.as_ref(), &entry.loc) {

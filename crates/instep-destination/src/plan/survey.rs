@@ -41,7 +41,7 @@ pub(crate) struct Survey {
     falls: bool,
     /// `true` if an entry states a time that no clock has reached.
     has_impossible: bool,
-    /// `true` if what is looked at was listed beside no inventory.
+    /// `true` if what is looked at was listed beside no new inventory.
     is_alone: bool,
     entries: u64,
     leading: LeadingEntries,
@@ -123,7 +123,7 @@ impl Survey {
         Self { begins, ..self }
     }
 
-    /// Looks for what changed since an earlier run, without an inventory that says how it turned out.
+    /// Looks for what changed since an earlier run, without a new inventory that says how it turned out.
     #[must_use]
     pub(crate) fn alone(self, is_alone: bool) -> Self {
         Self { is_alone, ..self }
@@ -154,7 +154,7 @@ impl Survey {
     }
 
     /// Returns the beginning of the list, if it tells that an entry which seems to be older than what counts came by a clock
-    /// that went back: the list has been there since before, and is about what came later (O46). An inventory would know.
+    /// that went back: the list has been there since before, and is about what came later (O46). A new inventory would know.
     fn begun(&self) -> Option<DateTime> {
         self.from
             .or(self.begins)
