@@ -159,16 +159,23 @@ fn o944_a_change_from_before_its_list_began_is_newer_than_the_inventory_that_was
     let day = Some(DateTime::parse("2024-01-06").unwrap());
     let entry = format!("<url><loc>{URL}a</loc></url></urlset>");
     let list = document_with(folder.path(), "resourcelist", &entry);
-    let entry =
-        format!("<url><loc>{URL}b</loc><rs:md change=\"created\" datetime=\"2024-01-03\"/></url></urlset>");
-    let changes = document_with(folder.path(), "changelist", &entry);
-    let brings = |was_applied: bool| {
+    let brings = |was_applied: bool, days: &[u32]| {
+        let entry = |day: &u32| {
+            let name = if *day < 6 { "b".to_owned() } else { day.to_string() };
+            format!(
+                "<url><loc>{URL}{name}</loc><rs:md change=\"created\" datetime=\"2024-01-{day:02}\"/></url>"
+            )
+        };
+        let entries: String = days.iter().map(entry).collect();
+        let changes = document_with(folder.path(), "changelist", &(entries + "</urlset>"));
         let mut draft = draft(folder.path());
         draft.read_list(&list, day, was_applied).unwrap();
         draft.read_changes(&changes, None, day, day, 0).unwrap();
         draft.check_account().unwrap();
-        draft.fetch_of(&format!("{URL}b")).unwrap().is_some()
+        (draft.fetch_of(&format!("{URL}b")).unwrap().is_some(), draft.met.doubtful)
     };
-    assert!(brings(true));
-    assert!(!brings(false), "a new inventory would list it");
+    assert_eq!(brings(true, &[3]), (true, false));
+    assert_eq!(brings(true, &[7, 8, 3]), (true, false), "it came last");
+    assert_eq!(brings(true, &[8, 7, 3]), (false, true), "nothing shows if the inventory has it");
+    assert_eq!(brings(false, &[3]), (false, false), "a new inventory would list it");
 }
