@@ -9,7 +9,10 @@ mod plots;
 mod programs;
 mod results;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
@@ -100,7 +103,18 @@ fn product(text: &str) -> Result<(usize, usize)> {
     Ok((sources.parse()?, resources.parse()?))
 }
 
-fn main() -> Result<()> {
+/// Prints an error without the place in this program that it came from: a missed goal is no fault of the program.
+fn main() -> ExitCode {
+    match command() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn command() -> Result<()> {
     if let [_, limit, arguments @ ..] = std::env::args().collect::<Vec<_>>().as_slice()
         && limit == "limit"
     {

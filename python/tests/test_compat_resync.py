@@ -17,6 +17,7 @@ from instep.compat import resync
 from instep.compat.resync.client import Client, ClientFatalError
 from instep.compat.resync.client_state import ClientState
 from instep.compat.resync.dump import Dump
+from instep.compat.resync.explorer import Explorer
 from instep.compat.resync.mapper import Mapper, MapperError
 from instep.compat.resync.resource import ChangeTypeError
 from instep.compat.resync.resource_list import ResourceListDupeError
@@ -253,6 +254,42 @@ def test_o567_a_token_is_not_sent_to_the_host_that_a_redirect_leads_to(
             pass
     assert [token for path, token in seen if path == "/file"] == ["Bearer secret", None]
     assert [token for path, token in seen if path != "/file"] == ["Bearer secret", "Bearer secret"]
+
+
+def test_o985_a_token_is_sent_to_the_origin_of_the_first_url_and_to_those_that_are_named(
+    answers: tuple[str, list[tuple[str, Optional[str]]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port, seen = answers
+    monkeypatch.setitem(CONFIG, "bearer_token", "another")
+    # The second one is as if a document named it.
+    for host in ("127.0.0.1", "localhost", "127.0.0.1"):
+        with url_or_file_open(f"http://{host}{port}file"):
+            pass
+    assert [token for _, token in seen] == ["Bearer another", None, "Bearer another"]
+    monkeypatch.setitem(CONFIG, "bearer_origins", [f"http://localhost{port}"])
+    with url_or_file_open(f"http://localhost{port}file"):
+        pass
+    assert seen[-1] == ("/file", "Bearer another")
+
+
+def test_o986_the_explorer_shows_a_document_and_follows_what_the_user_chooses(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capabilities = resync.CapabilityList()
+    capabilities.add(resync.Resource("resourcelist.xml", capability="resourcelist"))
+    capabilities.write(str(tmp_path / "capabilitylist.xml"))
+    resources = resync.ResourceList()
+    resources.add(resync.Resource("http://example.com/res1"))
+    resources.write(str(tmp_path / "resourcelist.xml"))
+    answered = iter(["1", "b", "q"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(answered))
+    explorer = Explorer()
+    explorer.sitemap_name = str(tmp_path / "capabilitylist.xml")
+    explorer.explore()
+    said = capsys.readouterr().out
+    assert said.count("Parsed capabilitylist document with 1 entries:") == 2
+    assert "[1] http://example.com/res1" in said
+    assert said.endswith("resync-explorer done, bye...\n\n")
 
 
 def test_o568_a_body_that_breaks_off_is_a_failure(

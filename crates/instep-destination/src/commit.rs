@@ -162,6 +162,11 @@ impl Committer {
         loop {
             let next = match self.due_in() {
                 None => commits.blocking_recv(),
+                // Also if more has arrived: at full speed there is always more, and the group would wait until it is full.
+                Some(wait) if wait.is_zero() => {
+                    flushed(self.flush()?);
+                    continue;
+                }
                 Some(wait) => {
                     match runtime.block_on(async { tokio::time::timeout(wait, commits.recv()).await }) {
                         Ok(next) => next,
@@ -181,7 +186,7 @@ impl Committer {
 
     /// Returns the time that the group may still wait; `None` if it is empty.
     pub(crate) fn due_in(&self) -> Option<Duration> {
-        self.group.since.map(|since| self.group.longest_wait(&self.options).saturating_sub(since.elapsed()))
+        self.group.due_in(0, &self.options)
     }
 
     /// Commits the group.

@@ -63,7 +63,15 @@ impl Contents {
     /// # Errors
     /// If the folder holds no copy, or the state cannot be read.
     pub fn open(folder: &Path) -> Result<Self, Error> {
-        Self::of_state(folder, LocalCopy::state_at(&folder.into())?.open_beside()?)
+        Self::open_at(&folder.into())
+    }
+
+    /// Opens a copy for reading whose state may be in PostgreSQL, also on a machine that has never run it.
+    ///
+    /// # Errors
+    /// If there is no copy, or the state cannot be read.
+    pub fn open_at(copy: &CopyLocation) -> Result<Self, Error> {
+        Self::of_state(&copy.dir, LocalCopy::state_at(copy)?.open_beside()?)
     }
 
     /// Opens a copy for reading whose folder may be new although its state is not; `None` if there is no copy yet.

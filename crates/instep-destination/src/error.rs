@@ -118,6 +118,8 @@ pub enum Error {
         /// The cause.
         #[source]
         source: Box<dyn StdError + Send + Sync>,
+        /// `true` if the database that has the state cannot be reached or cannot serve: it may be over in a moment.
+        may_pass: bool,
     },
     /// The state was written by a newer version.
     #[error("The state in {} has version {found}; this program knows versions up to {known}", path.display())]
@@ -148,10 +150,10 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns `true` if the object storage of the copy could not be reached or could not serve: it may be over in a moment, and
-    /// shows nothing about the Source.
+    /// Returns `true` if the object storage of the copy, or the database that has its state, could not be reached or could not
+    /// serve: it may be over in a moment, and shows nothing about the Source.
     pub fn is_storage_away(&self) -> bool {
-        matches!(self, Self::ObjectStorage { may_pass: true, .. })
+        matches!(self, Self::ObjectStorage { may_pass: true, .. } | Self::State { may_pass: true, .. })
     }
 
     /// Returns the error for a Source that has nothing to copy: its documents are at fault, not the operator (C38).

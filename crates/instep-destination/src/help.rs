@@ -41,4 +41,13 @@ impl SharedPlans {
     pub fn waiting(&mut self) -> Result<Vec<String>, Error> {
         Ok(self.0.names().map_err(StateError::from)?)
     }
+
+    /// Ends the shares that a process had in plans of others, so that their slices are free at once. The process, named
+    /// as in `process 7 on host`, must have ended.
+    ///
+    /// # Errors
+    /// If the server cannot be reached, or fails.
+    pub fn end_shares_of(&mut self, process: &str) -> Result<(), Error> {
+        Ok(self.0.end_shares_of(process).map_err(StateError::from)?)
+    }
 }

@@ -70,7 +70,7 @@ pub enum Event<'a> {
         /// The counts of those requests and their results.
         traffic: &'a Traffic,
     },
-    /// Requests whose answers are arriving, and hosts that are paused. It comes about once a second (finding D6).
+    /// Requests whose answers are arriving, and hosts that are paused. It comes about once a second (P6).
     UnderWay {
         /// The requests, the oldest first.
         requests: &'a [InFlight],

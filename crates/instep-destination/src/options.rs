@@ -7,6 +7,7 @@ mod object_copy;
 mod selection;
 
 use std::{
+    borrow::Cow,
     fmt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -151,6 +152,11 @@ impl SyncOptions {
             let what = "the state of one moment cannot be followed: choose one of the two".to_owned();
             return Err(Error::Usage { what });
         }
+        if let Cow::Owned(url) = without_login(&self.url) {
+            let what =
+                format!("the login in the URL of {url} would not be sent: give a credential for its origin");
+            return Err(Error::Usage { what });
+        }
         if let Some(archive) = &self.archive
             && absolute(&archive.dir).starts_with(absolute(&self.dir))
         {
@@ -161,10 +167,21 @@ impl SyncOptions {
     }
 }
 
-/// Shows which copy of which Source the options are for: the URL of a state may contain a password.
+/// Shows which copy of which Source the options are for: the URL of either may contain a password.
 impl fmt::Debug for SyncOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SyncOptions").field("url", &self.url).field("dir", &self.dir).finish_non_exhaustive()
+        let url = without_login(&self.url);
+        f.debug_struct("SyncOptions").field("url", &url).field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
+
+/// Returns a URL without the login before its host, which no request carries (O853).
+fn without_login(url: &str) -> Cow<'_, str> {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.into() };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match authority.rfind('@') {
+        Some(end) => format!("{scheme}://{}", &rest[end + 1..]).into(),
+        None => url.into(),
     }
 }
 
@@ -194,7 +211,7 @@ impl CallbackOptions {
 }
 
 /// Options for comparing a copy with its Source.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct AuditOptions {
     /// Any URL of the Source; `None` compares with the copy's own state.
@@ -231,5 +248,13 @@ impl AuditOptions {
             access: AccessOptions::default(),
             shutdown: Shutdown::new(),
         }
+    }
+}
+
+/// Shows which copy is compared with which Source: the URL may contain a password.
+impl fmt::Debug for AuditOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = self.url.as_deref().map(without_login);
+        f.debug_struct("AuditOptions").field("url", &url).field("dir", &self.dir).finish_non_exhaustive()
     }
 }

@@ -9,16 +9,16 @@
 //! the run that has the copy continues as if it were alone: it tries failed resources again, deletes, and moves the
 //! checkpoint.
 //!
-//! A share counts as dead by the rule of all workers: its heartbeat has not changed for 20 s by the clock of the
-//! observer, while the database answers. The observer is the run that has the copy, since only that run waits for the
-//! slices, and ending a share frees its slices in one transaction. A dead run is replaced by another one, which
-//! removes the plan when it takes the copy: the next plan has only resources that are not held yet. Until then the
-//! other workers continue with their slices, because their commits are correct for any later run.
+//! A share counts as dead by the rule of all workers: its heartbeat has not changed for some time, here 10 s, by the
+//! clock of the observer, while the database answers. The observer is the run that has the copy, since only that run
+//! waits for the slices, and ending a share frees its slices in one transaction. A dead run is replaced by another one,
+//! which removes the plan when it takes the copy: the next plan has only resources that are not held yet. Until then
+//! the other workers continue with their slices, because their commits are correct for any later run.
 //!
 //! Two workers must never commit names at the same time of which one is a file and the other its folder: such
 //! resources stay in the plan of the run that shares it, and come last. A run that takes the copy over unseals the
-//! plan, waits a few seconds for the helping workers to commit what they have, and removes the plan with all shares
-//! before it reads anything.
+//! plan, waits a few seconds for the helping workers, which begin nothing more and commit what they have, and removes
+//! the plan with all shares before it reads anything.
 
 mod book;
 mod cut;

@@ -237,7 +237,7 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Reports and counts each action of the plan, for a dry run (finding D5).
+    /// Reports and counts each action of the plan, for a dry run (P5).
     fn itemize_plan(&mut self, set: &SetRun) -> Result<(), Error> {
         let (report, monitor) = (&mut self.reporter.report, self.reporter.monitor);
         set.each_action(&mut |action| {

@@ -222,14 +222,15 @@ impl SourceDefinition {
 /// # Errors
 /// If it is neither http nor https, or has a login, which the pages of a fleet would show to everybody.
 pub fn plain_url(url: &str) -> Result<String, String> {
-    let origin = Origin::parse(url).map_err(|error| format!("{url:?} is not a URL of a Source: {error}"))?;
-    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    // First, because other refusals show the URL.
     if let Some((_, host)) = authority.rsplit_once('@') {
         return Err(format!(
             "the URL at {host} has a login, which everybody could read on the pages of the fleet"
         ));
     }
+    let origin = Origin::parse(url).map_err(|error| format!("{url:?} is not a URL of a Source: {error}"))?;
     // The fragment is removed, because it is not part of a request.
     let path = path.split('#').next().unwrap_or_default();
     let slash = if path.starts_with('/') { "" } else { "/" };

@@ -90,6 +90,9 @@ pub enum FleetError {
         #[source]
         source: rusqlite::Error,
     },
+    /// The record was not read in time.
+    #[error("The record of the fleet does not answer: try again in a moment")]
+    NoAnswer,
     /// Options that do not go together.
     #[error("{what}")]
     Usage {
@@ -131,9 +134,11 @@ impl FleetError {
         match self {
             Self::Locked { .. } => exit_code::LOCKED,
             Self::Database(DatabaseError::Newer { .. }) => exit_code::NEWER_STATE,
-            Self::Folder { .. } | Self::Database(_) | Self::Record { .. } | Self::Damaged { .. } => {
-                exit_code::STORAGE
-            }
+            Self::Folder { .. }
+            | Self::Database(_)
+            | Self::Record { .. }
+            | Self::NoAnswer
+            | Self::Damaged { .. } => exit_code::STORAGE,
             #[cfg(feature = "postgres")]
             Self::Postgres(error) => exit_code_of(error),
             Self::Unusable(error) => error.exit_code(),

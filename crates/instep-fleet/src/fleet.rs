@@ -15,11 +15,14 @@ mod looking;
 mod opening;
 mod operating;
 mod own_record;
+mod readers;
+mod reading;
 mod seat_requests;
 mod seating;
 mod state;
 mod stepping;
 mod watching;
+mod worker_note;
 
 use std::{
     fmt,
@@ -46,6 +49,7 @@ use crate::{
 pub use figures::FleetFigures;
 use lease::WorkerLease;
 use opening::{LockedFolder, check, configure, seconds};
+use readers::RecordReaders;
 use state::FleetState;
 use stepping::{RecordOutage, StepEnd};
 
@@ -76,6 +80,7 @@ pub struct Fleet(Arc<SharedFleet>);
 struct SharedFleet {
     state: Mutex<FleetState>,
     record: Arc<Mutex<FleetRecord>>,
+    readers: RecordReaders,
     lease: WorkerLease,
     /// Something may have to begin.
     wake: Notify,
@@ -112,6 +117,7 @@ impl Fleet {
         Ok(Self(Arc::new(SharedFleet {
             state: Mutex::new(state),
             record: Arc::new(Mutex::new(record)),
+            readers: RecordReaders::default(),
             lease,
             wake: Notify::new(),
             changed: watch::Sender::new(0),
@@ -131,16 +137,18 @@ impl Fleet {
             let callbacks = SharedCallbacks::open(&callbacks).await?;
             self.state().deliver_at(Some(callbacks));
         }
-        self.register().await?;
+        let former = self.former_worker();
+        self.register(former.as_ref().map(|(worker, _)| *worker)).await?;
         self.state().begin_watches();
         let shutdown = shutdown.child();
         let beside = self.begin_beside(&shutdown);
         #[cfg(feature = "postgres")]
-        let help = self.begin_to_help(&shutdown);
+        let help = self.begin_to_help(&shutdown, former.map(|(_, process)| process));
         let result = self.look_until(&shutdown).await;
         // After an error, unlike after a shutdown, nothing else ends the looks.
         self.state().end_all();
         while self.state().running() > 0 {
+            self.end_unwritten().await;
             tokio::select! {
                 () = self.0.wake.notified() => {}
                 () = sleep(TICK) => {}
@@ -165,6 +173,8 @@ impl Fleet {
         loop {
             let step = self.step(&mut ticks, shutdown).await;
             if let Some(news) = outage.news(&step) {
+                self.state().set_record_fault(outage.fault().map(str::to_owned));
+                self.0.changed.send_modify(|number| *number += 1);
                 self.0.monitor.note(&news);
             }
             match step {

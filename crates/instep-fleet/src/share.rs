@@ -9,6 +9,9 @@
 //!
 //! A worker is therefore removed some seconds after it has lost the right to begin requests. A transfer that it began
 //! before and that lasts longer may run beside those of the workers that got its seats.
+//!
+//! A process that begins with the folder of a killed one, as one that is started again does, removes the killed worker
+//! at once: the lock of the folder shows that its process is gone, and its transfers with it.
 
 mod lane;
 mod lanes;

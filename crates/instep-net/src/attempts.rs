@@ -7,7 +7,7 @@ use tokio::time::sleep;
 use crate::{error::HttpError, hosts::Hosts, origin::Origin, retry};
 
 /// A pause of at least this length is reported to the user, with the host and the time: once for all requests to the
-/// host that wait (finding D10).
+/// host that wait (P10).
 const NOTICED: Duration = Duration::from_secs(1);
 
 /// The attempts that one piece of work has left, with the pauses between them.

@@ -43,8 +43,7 @@ impl Counts {
     }
 }
 
-/// A request, from its sending to the end of the response body. It also counts while the host does not answer (finding
-/// D10).
+/// A request, from its sending to the end of the response body. It also counts while the host does not answer (P10).
 #[derive(Debug)]
 pub(crate) struct Flight {
     flights: Arc<Flights>,
@@ -110,7 +109,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn finding_d6_a_request_is_under_way_until_its_body_has_ended() {
+    async fn p6_a_request_is_under_way_until_its_body_has_ended() {
         let flights = Arc::new(Flights::default());
         let first = flights.start("http://a/1".into(), Instant::now());
         let second = flights.start("http://a/2".into(), Instant::now());

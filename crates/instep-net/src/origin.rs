@@ -140,9 +140,10 @@ pub(crate) fn usual_host(host: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a URI as it is sent in a request: without its fragment and its user information, otherwise as it is written.
+/// Returns a URI as it is sent in a request: without its fragment and its user information, with a host that the domain
+/// name system knows, otherwise as it is written.
 pub(crate) fn parse(uri: &str) -> Result<http::Uri, OriginError> {
-    let sent = without_user(uri.split('#').next().unwrap_or_default());
+    let sent = with_ascii_host(without_user(uri.split('#').next().unwrap_or_default()));
     let text = &*sent;
     match text.split_once(':') {
         Some((scheme, _)) if scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https") => {
@@ -169,6 +170,22 @@ fn without_user(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns a URI whose host has letters outside of ASCII, which a URI percent-encodes (RFC 3986 §3.2.2), with the host
+/// in its ASCII form: `http://b%C3%BCcher.example/` is requested at `xn--bcher-kva.example`. Any other URI stays as it is.
+fn with_ascii_host(text: Cow<'_, str>) -> Cow<'_, str> {
+    let Some((scheme, rest)) = text.split_once("://") else { return text };
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let (host, port) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
+    if !host.contains('%') {
+        return text;
+    }
+    match url::Host::parse(host) {
+        Ok(url::Host::Domain(ascii)) => format!("{scheme}://{ascii}{port}{path}").into(),
+        // An address has no letters to encode.
+        _ => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Origin, OriginError, parse};
@@ -184,6 +201,22 @@ mod tests {
             assert_eq!(parse(uri).map(|uri| uri.to_string()).as_deref(), Ok(sent), "{uri}");
         }
         assert_eq!(Origin::parse("http://a.example@b.example/").unwrap().host(), "b.example");
+    }
+
+    #[test]
+    fn o984_a_host_outside_of_ascii_is_requested_by_its_name_in_the_domain_name_system() {
+        for (uri, sent) in [
+            ("http://b%C3%BCcher.example:8080/%C3%BC", "http://xn--bcher-kva.example:8080/%C3%BC"),
+            ("https://user@B%c3%9cCHER.example", "https://xn--bcher-kva.example/"),
+            ("http://plain.example/%C3%BC", "http://plain.example/%C3%BC"),
+        ] {
+            assert_eq!(parse(uri).map(|uri| uri.to_string()).as_deref(), Ok(sent), "{uri}");
+        }
+        let encoded = Origin::parse("http://b%C3%BCcher.example/a").unwrap();
+        assert_eq!(encoded, Origin::parse("http://xn--bcher-kva.example/b").unwrap());
+        for wrong in ["http://%31%32%37.0.0.1/", "http://a%2Fb/"] {
+            assert!(matches!(Origin::parse(wrong), Err(OriginError::Unusable { .. })), "{wrong}");
+        }
     }
 
     #[test]

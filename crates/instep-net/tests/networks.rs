@@ -35,6 +35,19 @@ fn options(url: &str) -> HttpOptions {
     options
 }
 
+/// One attempt at a server whose certificate is that of the tests.
+fn options_over_tls(url: &str) -> HttpOptions {
+    let mut options = options(url);
+    options.ca_file = Some(data("ca.pem"));
+    options
+}
+
+/// Answers a request of HTTP/2.
+fn answer_ok(mut answer: h2::server::SendResponse<bytes::Bytes>) {
+    let mut body = answer.send_response(http::Response::new(()), false).unwrap();
+    body.send_data("ok".into(), true).unwrap();
+}
+
 async fn text(client: &Client, url: &str) -> Result<String, HttpError> {
     let mut response = client.send(&Request::get(Uri::parse(url).unwrap())).await?;
     let body = response.body.read_up_to(1000).await?.unwrap();
@@ -166,20 +179,17 @@ async fn o401_a_connection_of_http_2_that_the_server_ends_costs_no_attempt() {
     let url = tls::serve(tls::open_to_all("server.pem", &[b"h2"]), |stream| async move {
         let mut connection = h2::server::handshake(stream).await.unwrap();
         let mut answers = 0;
-        while let Some(Ok((_, mut answer))) = connection.accept().await {
+        while let Some(Ok((_, answer))) = connection.accept().await {
             if answers == 1 {
                 connection.abrupt_shutdown(h2::Reason::NO_ERROR);
                 continue;
             }
             answers += 1;
-            let mut body = answer.send_response(http::Response::new(()), false).unwrap();
-            body.send_data("ok".into(), true).unwrap();
+            answer_ok(answer);
         }
     })
     .await;
-    let mut options = options(&url);
-    options.ca_file = Some(data("ca.pem"));
-    let client = Client::new(options).unwrap();
+    let client = Client::new(options_over_tls(&url)).unwrap();
     for _ in 0..5 {
         assert_eq!(text(&client, &url).await.unwrap(), "ok");
     }
@@ -194,20 +204,18 @@ async fn o852_a_connection_of_http_2_over_which_no_answer_comes_is_not_used_agai
         async move {
             let mut connection = h2::server::handshake(stream).await.unwrap();
             let (mut answers, mut unanswered) = (0, Vec::new());
-            while let Some(Ok((_, mut answer))) = connection.accept().await {
+            while let Some(Ok((_, answer))) = connection.accept().await {
                 if is_first && answers == 1 {
                     unanswered.push(answer);
                     continue;
                 }
                 answers += 1;
-                let mut body = answer.send_response(http::Response::new(()), false).unwrap();
-                body.send_data("ok".into(), true).unwrap();
+                answer_ok(answer);
             }
         }
     })
     .await;
-    let mut options = options(&url);
-    options.ca_file = Some(data("ca.pem"));
+    let mut options = options_over_tls(&url);
     options.timeout = Duration::from_secs(1);
     (options.retries, options.backoff) = (1, Duration::from_millis(1));
     let client = Client::new(options).unwrap();
@@ -236,9 +244,7 @@ async fn o859_an_answer_over_http_2_that_the_server_gives_up_without_an_error_is
         }
     })
     .await;
-    let mut options = options(&url);
-    options.ca_file = Some(data("ca.pem"));
-    let client = Client::new(options).unwrap();
+    let client = Client::new(options_over_tls(&url)).unwrap();
     let mut response = client.send(&Request::get(Uri::parse(&url).unwrap())).await.unwrap();
     assert_eq!(response.body.chunk().await.unwrap().unwrap(), "half");
     has_half.notify_one();
@@ -256,9 +262,7 @@ async fn o850_a_protocol_that_begins_as_http_1_is_not_opened_over_http_2() {
         async {}
     })
     .await;
-    let mut options = options(&url);
-    options.ca_file = Some(data("ca.pem"));
-    let client = Client::new(options).unwrap();
+    let client = Client::new(options_over_tls(&url)).unwrap();
     client.connect(&Uri::parse(&url).unwrap(), &Origin::parse(&url).unwrap()).await.unwrap();
     assert_eq!(told.recv().await.unwrap().as_deref(), Some(&b"http/1.1"[..]));
 }
@@ -291,9 +295,7 @@ async fn o855_a_kept_connection_that_ends_without_the_end_of_tls_costs_no_attemp
         stream.get_mut().0.shutdown().await.unwrap();
     })
     .await;
-    let mut options = options(&url);
-    options.ca_file = Some(data("ca.pem"));
-    let client = Client::new(options).unwrap();
+    let client = Client::new(options_over_tls(&url)).unwrap();
     for _ in 0..5 {
         assert_eq!(text(&client, &url).await.unwrap(), "ok");
     }
@@ -324,9 +326,7 @@ async fn o390_a_server_that_wants_a_certificate_or_cuts_off_tls_is_told_in_words
         (open, "the connection ended without the end that TLS has (close_notify)", true),
     ] {
         let url = torn_server(config, "HTTP/1.1 200 OK\r\n\r\nhalf of it").await;
-        let mut options = options(&url);
-        options.ca_file = Some(data("ca.pem"));
-        let error = text(&Client::new(options).unwrap(), &url).await.unwrap_err();
+        let error = text(&Client::new(options_over_tls(&url)).unwrap(), &url).await.unwrap_err();
         assert!(chain(&error).contains(said), "{}", chain(&error));
         assert_eq!(error.is_transient(), is_transient);
     }

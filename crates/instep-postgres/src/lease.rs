@@ -167,7 +167,7 @@ impl WriteLease {
     pub fn begin_to_beat(&mut self) -> Result<(), PostgresError> {
         let (owner, token, confirmed) = (self.owner, self.token.clone(), Arc::clone(&self.confirmed));
         let sql = format!("UPDATE beat SET beat = beat + 1 WHERE {} = $1 AND token = $2", self.owners.table);
-        self.beating = Some(beat_over(&self.link.address, move |session| {
+        self.beating = Some(beat_over(&self.link.address, BEAT, move |session| {
             let asked = Instant::now();
             let counted = session.execute(&sql, &[&owner, &token])?;
             if counted == 1 {
@@ -233,13 +233,14 @@ impl Drop for WriteLease {
     }
 }
 
-/// Increments a heartbeat every few seconds, over its own connection, which a short run never opens. Ends when it is
-/// aborted.
+/// Increments a heartbeat after each pause, over its own connection, which a run that ends within the first one never
+/// opens. Ends when it is aborted.
 ///
 /// # Errors
 /// If the system gives no thread.
 pub fn beat_over(
     address: &Address,
+    pause: Duration,
     beat: impl Fn(&Session) -> Result<u64, EngineFault> + Send + Sync + 'static,
 ) -> Result<AbortHandle, PostgresError> {
     let unreachable = |source: std::io::Error| PostgresError::Unreachable {
@@ -250,7 +251,7 @@ pub fn beat_over(
     let (beat, link) = (Arc::new(beat), Arc::new(ServerLink::new(address.clone())));
     let task = driver.spawn(async move {
         loop {
-            tokio::time::sleep(BEAT).await;
+            tokio::time::sleep(pause).await;
             let (link, beat) = (Arc::clone(&link), Arc::clone(&beat));
             let beat = move || {
                 // A heartbeat that fails is not repeated: the next one comes soon, over a new connection.

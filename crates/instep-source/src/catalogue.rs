@@ -181,7 +181,7 @@ impl Catalogue {
         self.writer.settle()
     }
 
-    /// Says that the sets in the mask have been scanned completely once: from now on their changes are logged.
+    /// Records that the sets in the mask have been scanned completely once: from now on their changes are logged.
     ///
     /// # Errors
     /// If the file cannot be written.

@@ -154,7 +154,8 @@ impl Announcer {
     /// look for them there.
     fn announce_changes(
         &mut self,
-        (source, snapshot): (&SourceContext, &Snapshot),
+        source: &SourceContext,
+        snapshot: &Snapshot,
         last: u64,
         documents: &[String],
     ) -> Result<(), Error> {
@@ -235,7 +236,7 @@ fn up_to<E>(
     changes.take_while(move |change| change.as_ref().map_or(true, |it| it.sequence <= last))
 }
 
-/// Returns the time of a change; `None` if the log has it no more.
+/// Returns the time of a change; `None` if the log no longer has it.
 fn time_of(snapshot: &Snapshot, sequence: u64) -> Result<Option<DateTime>, Error> {
     let change = changes_between(snapshot, u64::MAX, sequence.saturating_sub(1), sequence).next();
     Ok(change.transpose()?.map(|change| change.datetime))
@@ -257,7 +258,7 @@ impl Announce for Announcer {
         let announced = publisher.catalogue().snapshot().map_err(Error::from);
         // Subscribers see the gap in the next message, and read the Change List, so nothing is published again.
         let announce = |snapshot: Snapshot| {
-            self.announce_changes((publisher.context(), &snapshot), report.sequence, documents)
+            self.announce_changes(publisher.context(), &snapshot, report.sequence, documents)
         };
         if let Err(error) = announced.and_then(announce) {
             tracing::warn!(%error, "a publication could not be announced");

@@ -253,7 +253,7 @@ impl Publisher {
         };
         self.context.drop_unwanted_dumps(snapshot, &mut before)?;
         let ends = || self.stop.is_requested();
-        let unread = self.context.pack_changes(snapshot, &mut before, now, &mut sink, (monitor, &ends))?;
+        let unread = self.context.pack_changes(snapshot, &mut before, now, &mut sink, monitor, &ends)?;
         let views = self.context.views(snapshot);
         let views: Vec<&dyn SetView> = views.iter().map(|view| view as &dyn SetView).collect();
         let mut archives = |set: &str| published::archive(snapshot, set);

@@ -4,6 +4,7 @@ mod folder;
 #[cfg(test)]
 mod memory;
 mod open_folder;
+mod staged;
 mod twins;
 
 use std::io::{BufWriter, Read, Seek, Write};

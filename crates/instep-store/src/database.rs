@@ -13,6 +13,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use tempfile::TempDir;
 
 pub use error::{DatabaseError, is_storage_failure};
+use file::ReadingTraces;
 pub use file::{BUSY_TIMEOUT, backup_path, compact, copy_into, with_fixed_plans};
 
 /// The cache of a connection that reads a file once, from front to back: a larger one would not be used again.
@@ -60,15 +61,18 @@ impl Schema {
 
     /// Opens a file only to read it, beside a process that may be writing it. The file stays as it is: an older one is
     /// read through a temporary copy that is migrated, and one in a folder that cannot be written through a copy too.
+    /// Files that reading makes beside it are removed with the result.
     ///
     /// # Errors
     /// If there is no such file, it is newer or another program's, or the disk fails.
     pub fn open_beside(&self, path: &Path) -> Result<Beside, DatabaseError> {
+        // Dropped after the connection.
+        let traces = ReadingTraces::before(path);
         let opened = open_reader(path, SMALL_CACHE_KIB)
             .and_then(|connection| Ok((self.version_of(&connection, path)?, connection)));
         match opened {
             Ok((found, _)) if found == self.version() => {
-                Ok(Beside { path: path.to_owned(), is_at_rest: false, _copy: None })
+                Ok(Beside { path: path.to_owned(), is_at_rest: false, _copy: None, _traces: Some(traces) })
             }
             Ok((_, connection)) => self.migrated(file::temporary_copy(&connection, path)?, path),
             // SQLite makes the log and its index even for a reader. A process that writes has made them already, so no
@@ -95,7 +99,7 @@ impl Schema {
         }
         let connection = file::open_at_rest(path, SMALL_CACHE_KIB)?;
         if self.version_of(&connection, path)? == self.version() {
-            Ok(Beside { path: path.to_owned(), is_at_rest: true, _copy: None })
+            Ok(Beside { path: path.to_owned(), is_at_rest: true, _copy: None, _traces: None })
         } else {
             self.migrated(file::temporary_copy(&connection, path)?, path)
         }
@@ -109,7 +113,7 @@ impl Schema {
         if found < self.version() {
             self.migrate(&mut connection, path, false)?;
         }
-        Ok(Beside { path: at, is_at_rest: false, _copy: Some(copy) })
+        Ok(Beside { path: at, is_at_rest: false, _copy: Some(copy), _traces: None })
     }
 
     fn version_of(&self, connection: &Connection, path: &Path) -> Result<u32, DatabaseError> {
@@ -169,6 +173,8 @@ pub struct Beside {
     is_at_rest: bool,
     /// Removes the copy.
     _copy: Option<TempDir>,
+    /// Removes the files that reading has made beside the file. Connections must be closed before.
+    _traces: Option<ReadingTraces>,
 }
 
 impl Beside {

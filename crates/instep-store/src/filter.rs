@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d8_patterns_are_those_of_rsync() {
+    fn p8_patterns_are_those_of_rsync() {
         for (include, exclude, path, selected) in [
             (&[][..], &[][..], "a/b", true),
             (&["*.pdf"], &[], "a/b.pdf", true),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d8_the_examples_of_the_documentation_hold() {
+    fn p8_the_examples_of_the_documentation_hold() {
         let page = include_str!("../../../docs/filters.md");
         let mut examples = 0;
         for row in page.lines().filter_map(|line| line.strip_prefix("| `")).skip(1) {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d8_a_list_names_files_and_folders() {
+    fn p8_a_list_names_files_and_folders() {
         let listed = filter(&[], &["*.tmp"]).with_list(["./a.txt", "/b/", "c/d.txt"].map(str::to_owned));
         for (path, selected) in [
             ("a.txt", true),

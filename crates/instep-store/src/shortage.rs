@@ -5,11 +5,13 @@ use std::{error::Error, io};
 use rusqlite::ErrorCode;
 use rustix::io::Errno;
 
+use crate::ReserveReached;
+
 /// A resource of the machine of which nothing is left for this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Shortage {
-    /// The disk, or the quota of the user, has no room for more bytes or for another file.
+    /// The disk, or the quota of the user, has no room for more bytes or for another file, or no more than stays free.
     Room,
     /// This process, or all processes together, may open no further file.
     OpenFiles,
@@ -25,6 +27,9 @@ impl Shortage {
     fn of(cause: &(dyn Error + 'static)) -> Option<Self> {
         if let Some(error) = cause.downcast_ref::<rusqlite::Error>() {
             return (error.sqlite_error_code() == Some(ErrorCode::DiskFull)).then_some(Self::Room);
+        }
+        if cause.is::<ReserveReached>() {
+            return Some(Self::Room);
         }
         let error = cause.downcast_ref::<io::Error>()?;
         // The source of an error of io that has another one in it is the source of that one, not that one itself.
@@ -50,6 +55,9 @@ mod tests {
         assert_eq!(behind(Errno::DQUOT), Some(Shortage::Room));
         assert_eq!(behind(Errno::MFILE), Some(Shortage::OpenFiles));
         assert_eq!(behind(Errno::IO), None, "a fault of the disk is no shortage");
+        let folder = std::fs::File::open(std::env::temp_dir()).unwrap();
+        let reached = crate::expect_space(&folder, Some(u64::MAX)).unwrap_err();
+        assert_eq!(Shortage::behind(&io::Error::other(reached)), Some(Shortage::Room));
         let full =
             rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), None);
         assert_eq!(Shortage::behind(&full), Some(Shortage::Room));

@@ -16,7 +16,7 @@ pub fn seeded(stream: u64) -> StdRng {
 /// bytes.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// If a file cannot be written.
 pub fn tree(folder: &Path, count: usize, sizes: std::ops::Range<usize>, stream: u64) -> io::Result<u64> {
     let mut random = seeded(stream);
     let mut total = 0;
@@ -32,7 +32,7 @@ pub fn tree(folder: &Path, count: usize, sizes: std::ops::Range<usize>, stream: 
     Ok(total)
 }
 
-/// Words of a small vocabulary: text that compresses as text does.
+/// Returns words of a small vocabulary: text that compresses as text does.
 pub fn text(random: &mut impl Rng, sizes: std::ops::Range<usize>) -> Vec<u8> {
     const WORDS: [&str; 12] = [
         "resource", "list", "change", "dump", "source", "in", "step", "of", "the", "\n", "digest", "interval",

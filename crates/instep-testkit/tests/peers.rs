@@ -213,7 +213,7 @@ fn listed_options(help: &str) -> Vec<String> {
 }
 
 #[test]
-fn finding_d27_each_option_of_the_reference_client_is_taken_or_refused_with_a_reason() {
+fn p27_each_option_of_the_reference_client_is_taken_or_refused_with_a_reason() {
     let programs = ["resync-sync", "resync-build", "resync-explorer"];
     let Some(theirs) = peers::find(programs) else { return };
     for (name, their) in programs.iter().zip(theirs) {

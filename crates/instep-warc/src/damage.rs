@@ -45,14 +45,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_record_is_found_across_pieces() {
+    fn o239_the_next_record_is_found_across_pieces() {
         let plain = b"garbage WARC/1.1 in a line\r\nWARC/1.1\r\n";
         let draft = b"garbage WARC/0.18 in a line\nWARC/0.18\n";
         let gzip = b"\x1f\x8bno\x1f\x8b\x08\xffno\x1f\x8b\x08\0begin";
         for size in 1..12 {
             let find = |bytes: &[u8]| find_record(&mut io::BufReader::with_capacity(size, bytes)).unwrap();
             assert_eq!(find(plain), Some(28), "{size}");
-            assert_eq!(find(draft), Some(28), "o239: {size}");
+            assert_eq!(find(draft), Some(28), "{size}");
             assert_eq!(find(gzip), Some(10), "{size}");
             assert_eq!(find(b"nothing of it"), None, "{size}");
         }

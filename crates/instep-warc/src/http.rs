@@ -207,6 +207,7 @@ impl Read for Chunks<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::interrupted::InterruptedBytes;
 
     fn body(message: &[u8]) -> Option<io::Result<Vec<u8>>> {
         let mut message = message;
@@ -293,31 +294,6 @@ mod tests {
         assert!(payload(&head(&["gzip"; 20_000].join(",")), &mut &b"text"[..]).is_none());
     }
 
-    /// A body whose first read is interrupted, as by a signal.
-    struct InterruptedBody<'b>(&'b [u8], bool);
-
-    impl Read for InterruptedBody<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            let read = self.fill_buf()?.read(buffer)?;
-            self.consume(read);
-            Ok(read)
-        }
-    }
-
-    impl BufRead for InterruptedBody<'_> {
-        fn fill_buf(&mut self) -> io::Result<&[u8]> {
-            if std::mem::replace(&mut self.1, true) {
-                Ok(self.0)
-            } else {
-                Err(io::ErrorKind::Interrupted.into())
-            }
-        }
-
-        fn consume(&mut self, bytes: usize) {
-            self.0 = &self.0[bytes..];
-        }
-    }
-
     #[test]
     fn o493_a_payload_is_complete_although_its_first_read_was_interrupted() {
         let mut gzip = Vec::new();
@@ -329,7 +305,7 @@ mod tests {
         for (field, coded) in cases {
             let message = format!("HTTP/1.1 200 OK\r\n{field}\r\n\r\n");
             let head = HttpHead::read(&mut message.as_bytes()).unwrap();
-            let mut body = InterruptedBody(coded, false);
+            let mut body = InterruptedBytes::new(coded);
             let mut all = Vec::new();
             payload(&head, &mut body).unwrap().read_to_end(&mut all).unwrap();
             assert_eq!(all, b"text", "{field}");

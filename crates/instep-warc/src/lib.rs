@@ -6,6 +6,8 @@ mod digest;
 mod error;
 mod head;
 mod http;
+#[cfg(test)]
+mod interrupted;
 mod reader;
 mod writer;
 

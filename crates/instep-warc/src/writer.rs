@@ -214,26 +214,13 @@ impl<W> fmt::Debug for WarcWriter<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{WarcKind, WarcReader};
-
-    /// A reader that a signal interrupts before each part.
-    struct Interrupted<'a> {
-        bytes: &'a [u8],
-        is_next: bool,
-    }
-
-    impl Read for Interrupted<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            self.is_next = !self.is_next;
-            if self.is_next { Err(io::ErrorKind::Interrupted.into()) } else { self.bytes.read(buffer) }
-        }
-    }
+    use crate::{WarcKind, WarcReader, interrupted::InterruptedBytes};
 
     #[test]
     fn o689_a_record_whose_block_a_signal_interrupts_is_written() {
         let text = "text ".repeat(1_000);
         for packing in [RecordPacking::Compressed, RecordPacking::Stored] {
-            let mut block = Interrupted { bytes: text.as_bytes(), is_next: false };
+            let mut block = InterruptedBytes::new(text.as_bytes());
             let head = WarcHead::new(WarcKind::Resource, "<urn:x:1>", "2026-01-01T00:00:00Z");
             let mut writer = WarcWriter::new(Vec::new(), 0);
             writer.write(&head, text.len() as u64, &mut block, packing).unwrap();

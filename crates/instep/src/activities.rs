@@ -125,9 +125,10 @@ fn has_id_of(name: &str, text: &[u8]) -> bool {
     json["@context"] == CONTEXT && id.ends_with(&format!("/{FOLDER}/{name}"))
 }
 
-/// Reads the activities that the pages in place have, up to the first page that does not exist.
+/// Reads the activities that the pages in place have, up to the first page that does not exist, and those of pages that
+/// were about to take their places.
 ///
-/// Errors: a page cannot be read, or is damaged.
+/// Errors: a page cannot be read, or one in place is damaged.
 fn read_former(folder: &Path, newest: &NewestActivities) -> anyhow::Result<()> {
     for number in 0.. {
         let path = folder.join(page_name(number));
@@ -140,19 +141,37 @@ fn read_former(folder: &Path, newest: &NewestActivities) -> anyhow::Result<()> {
             let path = path.display();
             format!("{path} is damaged: restore it, or remove it to go on without the deletions on it and on later pages")
         })?;
-        for item in page["orderedItems"].as_array().into_iter().flatten() {
-            let change = match item["type"].as_str() {
-                Some("Create") => Change::Created,
-                Some("Delete") => Change::Deleted,
-                _ => Change::Updated,
-            };
-            let time = item["endTime"].as_str().and_then(|time| DateTime::parse(time).ok());
-            if let (Some(uri), Some(time)) = (item["object"]["id"].as_str(), time) {
-                newest.take_former(&ResourceActivity { uri: uri.to_owned(), time, change })?;
-            }
-        }
+        newest.take_former_page(&page)?;
+    }
+    for path in staged_pages(folder)? {
+        let page = match fs::read(&path) {
+            Err(error) if is_no_file(&error) => continue,
+            page => page.with_context(|| format!("Cannot read {}", path.display()))?,
+        };
+        newest.take_former_page(&serde_json::from_slice(&page).unwrap_or_default())?;
     }
     Ok(())
+}
+
+/// Returns the pages that were written beside their places and have not taken them, as after a kill.
+///
+/// Errors: the folder cannot be read.
+fn staged_pages(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let unreadable = || format!("Cannot read {}", folder.display());
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.with_context(unreadable)?,
+    };
+    let mut staged = Vec::new();
+    for entry in entries {
+        let entry = entry.with_context(unreadable)?;
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("page-")?.strip_suffix(".json.new"));
+        if number.is_some_and(|number| number.parse::<usize>().is_ok()) {
+            staged.push(entry.path());
+        }
+    }
+    Ok(staged)
 }
 
 fn page_name(number: usize) -> String {
@@ -189,7 +208,7 @@ fn place(folder: &Path, base: &str, kind: &str, newest: &NewestActivities) -> an
     let pages = count.div_ceil(PAGE);
     let leads_to = |number: usize| json!({ "id": format!("{base}{}", page_name(number)), "type": "OrderedCollectionPage" });
     let collection_id = format!("{base}{COLLECTION}");
-    let (mut written, mut number) = (0, 0);
+    let (mut staged, mut number) = (Vec::new(), 0);
     newest.pages(PAGE, &mut |page| {
         let items: Vec<Value> = page.iter().map(|activity| item(activity, kind)).collect();
         let mut json = json!({
@@ -203,7 +222,7 @@ fn place(folder: &Path, base: &str, kind: &str, newest: &NewestActivities) -> an
             json["next"] = leads_to(number + 1);
         }
         json["orderedItems"] = items.into();
-        written += usize::from(replace(&folder.join(page_name(number)), &json)?);
+        staged.extend(stage(folder.join(page_name(number)), &json)?);
         number += 1;
         Ok(())
     })?;
@@ -213,13 +232,22 @@ fn place(folder: &Path, base: &str, kind: &str, newest: &NewestActivities) -> an
     if let Some(last) = pages.checked_sub(1) {
         (json["first"], json["last"]) = (leads_to(0), leads_to(last));
     }
-    written += usize::from(replace(&folder.join(COLLECTION), &json)?);
+    staged.extend(stage(folder.join(COLLECTION), &json)?);
+    // Only when all are on the disk: an activity may move from one page to the next, and if the one were replaced and the
+    // other not, as on a full disk, nothing would have it any more.
+    for path in &staged {
+        let failed = || format!("Cannot write {}", path.display());
+        fs::rename(beside(path), path).with_context(failed)?;
+    }
     // Removes the pages that a longer collection had after these.
     let mut number = pages;
     while fs::remove_file(folder.join(page_name(number))).is_ok() {
         number += 1;
     }
-    Ok(written)
+    for path in staged_pages(folder)? {
+        fs::remove_file(&path).with_context(|| format!("Cannot remove {}", path.display()))?;
+    }
+    Ok(staged.len())
 }
 
 fn item(activity: &ResourceActivity, kind: &str) -> Value {
@@ -231,21 +259,27 @@ fn item(activity: &ResourceActivity, kind: &str) -> Value {
     json!({ "type": what, "object": { "id": activity.uri, "type": kind }, "endTime": activity.time.to_string() })
 }
 
-/// Writes a file unless it has these bytes. A concurrent reader gets the old one or the new one. Returns `true` if it
-/// was written.
-fn replace(path: &Path, json: &Value) -> anyhow::Result<bool> {
+/// Writes a file beside its place, unless the one there has these bytes; `None` then. It takes its place by a rename, so
+/// that a concurrent reader gets the old one or the new one.
+fn stage(path: PathBuf, json: &Value) -> anyhow::Result<Option<PathBuf>> {
     let text = format!("{json}\n");
-    if fs::read(path).is_ok_and(|held| held == text.as_bytes()) {
-        return Ok(false);
+    if fs::read(&path).is_ok_and(|held| held == text.as_bytes()) {
+        return Ok(None);
     }
     let failed = || format!("Cannot write {}", path.display());
-    let new = path.with_extension("json.new");
-    let mut file = File::create(&new).with_context(failed)?;
+    // A page that is beside its place since a kill may be all that has its activities, so it is replaced as a whole.
+    let part = path.with_extension("json.part");
+    let mut file = File::create(&part).with_context(failed)?;
     file.write_all(text.as_bytes()).with_context(failed)?;
     // Otherwise the new name could lead to an empty file after a power failure, and the former one would be gone.
     file.sync_all().with_context(failed)?;
-    fs::rename(&new, path).with_context(failed)?;
-    Ok(true)
+    fs::rename(part, beside(&path)).with_context(failed)?;
+    Ok(Some(path))
+}
+
+/// Returns the place of a file before it takes its own.
+fn beside(path: &Path) -> PathBuf {
+    path.with_extension("json.new")
 }
 
 #[cfg(test)]
@@ -272,6 +306,45 @@ mod tests {
         write(out.path(), "http://x/", &[String::new()], "Manifest").unwrap();
         let page = fs::read_to_string(folder.join(page_name(0))).unwrap();
         assert!(page.contains("http://x/a") && page.contains("http://x/b"), "{page}");
+    }
+
+    #[test]
+    fn o987_a_deletion_that_moves_to_the_next_page_is_not_lost_if_that_page_cannot_be_written() {
+        let out = tempfile::tempdir().unwrap();
+        let folder = out.path().join(FOLDER);
+        fs::create_dir_all(&folder).unwrap();
+        let uri = |number: usize| format!("http://x/{number}");
+        let time = |second: usize| DateTime::from_unix_seconds(second as i64).to_string();
+        let activity = |kind: &str, number: usize| {
+            let object = json!({ "id": uri(number) });
+            json!({ "type": kind, "object": object, "endTime": time(number) })
+        };
+        let mut items: Vec<Value> = (1..PAGE).map(|number| activity("Update", number)).collect();
+        items.push(activity("Delete", PAGE));
+        fs::write(folder.join(page_name(0)), json!({ "orderedItems": items }).to_string()).unwrap();
+        // The new resource 0 has the oldest file, so that all others move on by one.
+        let entries: String = (0..PAGE)
+            .map(|number| format!("<url><loc>{}</loc><lastmod>{}</lastmod></url>", uri(number), time(number)))
+            .collect();
+        let list = format!(
+            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" xmlns:rs=\"http://www.openarchives.org/rs/terms/\">\
+             <rs:md capability=\"resourcelist\" at=\"2026-03-01T00:00:00Z\"/>{entries}</urlset>"
+        );
+        fs::write(out.path().join("resourcesync/resourcelist.xml"), list).unwrap();
+        let has_deletion = |page: &str| fs::read_to_string(folder.join(page)).unwrap().contains("\"Delete\"");
+        let write = || write(out.path(), "http://x/", &[String::new()], "Manifest");
+        // As on a full disk.
+        let blocked = beside(&folder.join(page_name(1)));
+        fs::create_dir(&blocked).unwrap();
+        assert!(write().is_err());
+        assert!(has_deletion(&page_name(0)));
+        fs::remove_dir(&blocked).unwrap();
+        write().unwrap();
+        assert!(has_deletion(&page_name(1)));
+        // As after a kill between the two renames.
+        fs::rename(folder.join(page_name(1)), &blocked).unwrap();
+        write().unwrap();
+        assert!(has_deletion(&page_name(1)) && !blocked.exists());
     }
 
     #[test]

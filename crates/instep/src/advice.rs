@@ -42,7 +42,7 @@ fn for_shortage(shortage: Shortage) -> Option<&'static str> {
     }
 }
 
-/// Returns an error in several lines, one for each reason; `None` if one line is sufficient (D15).
+/// Returns an error in several lines, one for each reason; `None` if one line is sufficient (P15).
 pub(crate) fn for_people(error: &anyhow::Error) -> Option<String> {
     let Some(DestinationError::NotResourceSync { url, reasons, .. }) = error.downcast_ref() else {
         return None;

@@ -151,7 +151,7 @@ fn again<T>(
 pub(crate) fn parse(argv: Vec<OsString>) -> anyhow::Result<(Cli, Config), clap::Error> {
     // A command that no word names cannot be the one that runs, so its options need no variables.
     let mut command = definition(|name| argv.iter().any(|word| word == name));
-    // A fault of the file is shown without the usage of a command, which has nothing to do with it (finding D25).
+    // A fault of the file is shown without the usage of a command, which has nothing to do with it (P25).
     let fail = |error: anyhow::Error| clap::Error::raw(ErrorKind::InvalidValue, format!("{error:#}\n"));
     let config = Config::find(&argv).map_err(fail)?;
     let filled = config.fill_in(argv.clone(), &command).map_err(fail)?;

@@ -102,7 +102,7 @@ impl Exit {
 
     fn of_source(error: &SourceError) -> Self {
         match error.kind() {
-            // A wrong address and an address in use have the same exit code (D12).
+            // A wrong address and an address in use have the same exit code (P12).
             _ if matches!(error, SourceError::Listen { .. }) => Self::Usage,
             ErrorKind::Usage => Self::Usage,
             ErrorKind::Locked => Self::Locked,

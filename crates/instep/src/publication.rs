@@ -29,7 +29,7 @@ use crate::{
 /// The pause between two attempts of a standby server.
 const STANDBY_PAUSE: Duration = Duration::from_millis(200);
 
-/// The note about a publication without resources (finding D8).
+/// The note about a publication without resources (P8).
 pub(crate) const NOTHING_SELECTED: &str = "No resource: the folder or the list of resources has none that can be published, or none matches the filters";
 
 /// The longest wait for the lock after a restart: a publication of the former round may still continue for a while.

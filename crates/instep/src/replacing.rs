@@ -9,9 +9,9 @@ use std::{
 
 use instep_store::parent_folder;
 
-/// Writes a file in place of an earlier one, whose permissions and, if possible, owner it gets: readers see one of the two,
-/// also if the disk is full. A symbolic link stays a link, and a device or pipe is written to, and so is a file in a folder
-/// that this user may not write, such as that of a web server.
+/// Writes a file in place of an earlier one: readers see one of the two, also if the disk is full. The new file gets the
+/// permissions of the former one and, if possible, its owner. A symbolic link stays a link. Devices, pipes, and files in
+/// a folder that this user may not write, such as that of a web server, are written in place.
 ///
 /// Errors: neither the file nor its folder can be written, or the disk fails.
 pub(crate) fn replace_file(file: &Path, bytes: &[u8]) -> io::Result<()> {

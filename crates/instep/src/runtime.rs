@@ -79,7 +79,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Asks the work to end at the first signal, and says what is still done before it ends (finding D9). Ends the
+    /// Asks the work to end at the first signal, and says what is still done before it ends (P9). Ends the
     /// process at the second signal.
     pub(crate) fn listen(
         runtime: &Runtime,
@@ -132,7 +132,7 @@ pub(crate) fn survive_file_size_limit() {
     let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
 }
 
-/// Receives SIGHUP, which makes a long-running command read its configuration again and never ends it (finding D2).
+/// Receives SIGHUP, which makes a long-running command read its configuration again and never ends it (P2).
 pub(crate) struct Hangups {
     received: Arc<Notify>,
     /// `true` if the options that were read last could not be used. Then the next signal tries them again, even if the

@@ -239,7 +239,7 @@ fn a_rule_that_cannot_be_read_says_where_and_what() {
 }
 
 #[test]
-fn finding_d15_a_wrong_value_in_the_file_names_the_file() {
+fn p15_a_wrong_value_in_the_file_names_the_file() {
     let folder = folder("[sync]\ntransfers = \"many\"\n");
     let said = |arguments: &[&str]| {
         let output =
@@ -255,7 +255,7 @@ fn finding_d15_a_wrong_value_in_the_file_names_the_file() {
 }
 
 #[test]
-fn finding_d15_the_error_of_an_incomplete_command_does_not_show_options_of_the_file() {
+fn p15_the_error_of_an_incomplete_command_does_not_show_options_of_the_file() {
     let folder = folder("[sync]\ndelete = true\ntransfers = 16\nmax-delete = \"10%\"\nevents = \"log\"\n");
     let said = |arguments: &[&str]| {
         let output = instep(folder.path()).args(arguments).output().unwrap();
@@ -271,7 +271,7 @@ fn finding_d15_the_error_of_an_incomplete_command_does_not_show_options_of_the_f
 }
 
 #[test]
-fn finding_d7_wrong_usage_is_reported_as_json_if_json_was_requested() {
+fn p7_wrong_usage_is_reported_as_json_if_json_was_requested() {
     let folder = folder("");
     let output = instep(folder.path()).args(["sync", "--json", "--log-format", "json"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));

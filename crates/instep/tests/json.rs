@@ -1,4 +1,4 @@
-//! The output for programs agrees with the JSON Schema that is published for it (finding D16).
+//! The output for programs agrees with the JSON Schema that is published for it (P16).
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 use std::{
@@ -96,7 +96,7 @@ impl Drop for Server {
 }
 
 #[test]
-fn finding_d16_every_line_of_every_command_follows_the_schema() {
+fn p16_every_line_of_every_command_follows_the_schema() {
     let folder = tempfile::tempdir().unwrap();
     let (folder, data) = (folder.path(), folder.path().join("data"));
     fs::create_dir(&data).unwrap();
@@ -220,7 +220,7 @@ fn o898_the_preview_of_a_sitemap_follows_the_schema() {
 }
 
 #[test]
-fn finding_d16_the_page_names_every_type_and_field() {
+fn p16_the_page_names_every_type_and_field() {
     for (name, definition) in definitions() {
         for (field, rule) in definition["properties"].as_object().unwrap() {
             let word = if field == "type" { rule["const"].as_str().unwrap() } else { field };
@@ -256,7 +256,7 @@ fn o225_a_standby_server_and_the_exit_codes_follow_the_schema() {
 }
 
 #[test]
-fn finding_d16_the_lines_of_commands_that_run_for_long_follow_the_schema() {
+fn p16_the_lines_of_commands_that_run_for_long_follow_the_schema() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let check = |command: &mut Command, until: &str| {

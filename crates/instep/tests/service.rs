@@ -163,7 +163,7 @@ fn a_copy_that_follows_reports_ready_after_its_first_round_and_the_result_of_eac
 }
 
 #[test]
-fn finding_d2_a_hangup_ends_no_server_whatever_the_new_configuration_says() {
+fn p2_a_hangup_ends_no_server_whatever_the_new_configuration_says() {
     let manager = Manager::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap();
@@ -190,7 +190,7 @@ fn finding_d2_a_hangup_ends_no_server_whatever_the_new_configuration_says() {
 }
 
 #[test]
-fn finding_d2_a_hangup_ends_no_copy_that_follows_whatever_the_new_configuration_says() {
+fn p2_a_hangup_ends_no_copy_that_follows_whatever_the_new_configuration_says() {
     let manager = Manager::new();
     let source = Manager::new();
     let mut server = source.start(&["serve", "data", "--listen", "127.0.0.1:0"]);
@@ -212,7 +212,7 @@ fn finding_d2_a_hangup_ends_no_copy_that_follows_whatever_the_new_configuration_
 }
 
 #[test]
-fn finding_d2_a_hangup_ends_no_simulated_source() {
+fn p2_a_hangup_ends_no_simulated_source() {
     let manager = Manager::new();
     let mut simulated = manager.start(&["simulate", "--resources", "1", "--listen", "127.0.0.1:0"]);
     let url = simulated.ready();
@@ -224,7 +224,7 @@ fn finding_d2_a_hangup_ends_no_simulated_source() {
 }
 
 #[test]
-fn finding_d2_a_hangup_ends_no_pages_of_a_copy() {
+fn p2_a_hangup_ends_no_pages_of_a_copy() {
     let manager = Manager::new();
     let mut source = manager.start(&["simulate", "--resources", "1", "--listen", "127.0.0.1:0"]);
     let url = source.ready();

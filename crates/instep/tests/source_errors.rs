@@ -1,4 +1,4 @@
-//! The errors of the commands of a Source: what failed, for which path or URL, why, and what to do (finding D15).
+//! The errors of the commands of a Source: what failed, for which path or URL, why, and what to do (P15).
 #![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 
 use std::{
@@ -76,7 +76,7 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn finding_d15_each_error_of_a_source_says_what_failed_where_why_and_what_to_do() {
+fn p15_each_error_of_a_source_says_what_failed_where_why_and_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     for (name, text) in [

@@ -50,8 +50,8 @@ pub fn kills(options: &Options, report: &mut BenchReport) -> Result<()> {
 /// Copies the Source with a fault in each pause. Returns the number of workers killed, and of stops of the database.
 fn copy_under_faults(fleet: &BenchFleet, options: &Options) -> Result<[usize; 2]> {
     let (sender, lines) = channel();
-    let started = (0..WORKERS).map(|worker| fleet.worker(worker, options, &sender));
-    let mut workers = started.collect::<Result<Vec<_>>>()?;
+    let begin = |folder| fleet.worker(folder, options, &sender).map(|worker| (folder, worker));
+    let mut workers = (0..WORKERS).map(begin).collect::<Result<Vec<_>>>()?;
     let (mut killed, mut stopped, mut next) = (0, 0, Instant::now() + PAUSE);
     loop {
         match lines.recv_timeout(next.saturating_duration_since(Instant::now())) {
@@ -67,9 +67,11 @@ fn copy_under_faults(fleet: &BenchFleet, options: &Options) -> Result<[usize; 2]
                     fleet.database.begin();
                     stopped += 1;
                 } else {
-                    // The one that has run longest: its place is taken at once, as an operator's service manager does.
-                    drop(workers.remove(0));
-                    workers.push(fleet.worker(WORKERS + killed, options, &sender)?);
+                    // The one that has run longest. It is started again at once, with its folder, as a service manager
+                    // does.
+                    let (folder, worker) = workers.remove(0);
+                    drop(worker);
+                    workers.push(begin(folder)?);
                     killed += 1;
                 }
                 next = Instant::now() + PAUSE;

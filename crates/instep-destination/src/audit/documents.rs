@@ -92,7 +92,7 @@ impl Audit<'_> {
                 None => run.checkpoint(set.id)?,
                 Some(_) => None,
             };
-            match read_inventory(run, found, set, (held, names_all)).await {
+            match read_inventory(run, found, set, held, names_all).await {
                 // Like a run, an audit uses everything that can be read (B11).
                 Err(error) if error.loses_document() && found.offers_changes() => {
                     let url = run.options.url.clone();
@@ -130,7 +130,8 @@ async fn read_inventory(
     run: &mut SyncRun<'_>,
     found: &CapabilitySet,
     set: &mut SetRun,
-    (held, names_all): (Option<Checkpoint>, bool),
+    held: Option<Checkpoint>,
+    names_all: bool,
 ) -> Result<bool, Error> {
     let Some(inventory) = Inventory::read_any(run, found, set, true).await? else { return Ok(false) };
     inventory.followed_by_changes(run, found, set, held.as_ref()).await?;
@@ -141,8 +142,8 @@ async fn read_inventory(
     Ok(inventory.complete)
 }
 
-/// Counts resources as a run does: those that one set lists no more and another one lists stay (O790), and those that all
-/// sets have given up are deleted (O795).
+/// Counts resources as a run does: one that a set no longer lists stays while another set lists it (O790), and one that all
+/// sets have dropped is deleted (O795).
 fn compare_plans(plans: &[SetRun]) -> Result<(), Error> {
     for (number, plan) in plans.iter().enumerate() {
         plan.delete_after(&plans[..number])?;

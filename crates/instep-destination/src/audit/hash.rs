@@ -148,7 +148,7 @@ impl Hashing {
             let (mut spans, order) = PackSpans::of(batch.iter().map(|file| &file.place));
             let mut verdicts: Vec<Option<(Verdict, u64)>> = batch.iter().map(|_| None).collect();
             for index in order {
-                let found = look_at((&store, &mut spans), &batch[index], (verify, &stop), &mut buffer);
+                let found = look_at(&store, &mut spans, &batch[index], verify, &stop, &mut buffer);
                 // A file that was being read when the work ended has no verdict.
                 if stop.is_cancelled() {
                     break;
@@ -184,9 +184,11 @@ fn take_batch(page: &mut VecDeque<HeldFile>, most: u64) -> Vec<HeldFile> {
 }
 
 fn look_at(
-    (store, spans): (&CopyStore, &mut PackSpans),
+    store: &CopyStore,
+    spans: &mut PackSpans,
     held: &HeldFile,
-    (verify, stop): (Verify, &CancellationToken),
+    verify: Verify,
+    stop: &CancellationToken,
     buffer: &mut [u8],
 ) -> (Verdict, u64) {
     let file = match store.read_within(spans, &held.path, &held.place) {

@@ -11,7 +11,7 @@ use crate::map::CopyPath;
 /// The number of commits whose names are looked up together.
 const TOGETHER: usize = 512;
 
-/// The time for which more commits are awaited. It is shorter than the time that a group waits.
+/// The longest time for which more commits are awaited. It counts for the age of their group.
 const GATHERED: Duration = Duration::from_millis(500);
 
 impl Committer {
@@ -24,10 +24,14 @@ impl Committer {
     ) -> Result<(), CommitError> {
         let (mut all, mut rooms) = (first.commits, vec![first._room]);
         if self.state.foresees_names() {
+            self.group.begin_to_wait();
+            let (group, options) = (&self.group, &self.options);
             Handle::current().block_on(async {
                 let until = Instant::now() + GATHERED;
                 while all.len() < TOGETHER {
-                    let Ok(Some(batch)) = tokio::time::timeout_at(until, next.recv()).await else { break };
+                    let due = group.due_in(all.len(), options).map_or(until, |wait| Instant::now() + wait);
+                    let arriving = tokio::time::timeout_at(until.min(due), next.recv());
+                    let Ok(Some(batch)) = arriving.await else { break };
                     all.extend(batch.commits);
                     rooms.push(batch._room);
                 }

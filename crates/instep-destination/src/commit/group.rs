@@ -18,8 +18,9 @@ use crate::{
 };
 
 /// A group of a worker is worth an object early if it is one of so many parts of what the run has committed. Half of a
-/// group is lost by a kill on average, which is 2 % then.
-const PARTS: usize = 25;
+/// group is lost by a kill on average, which is 1 % then; transfers and a group that is just being committed are lost
+/// beside it.
+const PARTS: usize = 50;
 
 /// The changes that will be committed together.
 #[derive(Debug, Default)]
@@ -41,7 +42,7 @@ pub(super) struct Group {
     pub(super) ledger: Ledger,
     /// The resources that a foreign file or folder in the copy blocks.
     pub(super) refused: Vec<(Uri, StoreError)>,
-    pub(super) since: Option<Instant>,
+    since: Option<Instant>,
     bytes: u64,
     added: usize,
     weight: usize,
@@ -78,9 +79,14 @@ pub(super) struct Moving {
 
 impl Group {
     pub(super) fn begin(&mut self, weight: usize) {
-        self.since.get_or_insert_with(Instant::now);
+        self.begin_to_wait();
         self.added += 1;
         self.weight += weight;
+    }
+
+    /// Counts the age of the group from now on, unless it has an age already.
+    pub(super) fn begin_to_wait(&mut self) {
+        self.since.get_or_insert_with(Instant::now);
     }
 
     /// Takes the group out, and begins the next one.
@@ -94,9 +100,16 @@ impl Group {
         by_itself || self.weight >= options.most_resources || self.bytes >= options.most_bytes
     }
 
-    /// Returns the longest time that its first resource waits.
-    pub(super) fn longest_wait(&self, options: &CommitOptions) -> Duration {
-        match self.added {
+    /// Returns the time for which the group may still wait once this number of further changes is added; `None` if
+    /// nothing waits.
+    pub(super) fn due_in(&self, more: usize, options: &CommitOptions) -> Option<Duration> {
+        let since = self.since?;
+        Some(self.longest_wait(more, options).saturating_sub(since.elapsed()))
+    }
+
+    /// Returns the longest time that its first resource waits once this number of further changes is added.
+    pub(super) fn longest_wait(&self, more: usize, options: &CommitOptions) -> Duration {
+        match self.added + more {
             added if added >= options.few.max(self.before / PARTS) => options.early,
             added if added >= options.enough => options.soon,
             _ => options.longest_wait,

@@ -10,8 +10,9 @@ const LONGEST_WAIT_FOR_A_PACK: Duration = Duration::from_secs(30);
 /// The resources with which a worker's pack is worth an object after [`CommitOptions::soon`].
 const ENOUGH_OF_A_WORKER: usize = 64;
 
-/// The shortest time that a resource of a worker waits for others, and the fewest that are worth an object after it.
-const EARLY_OF_A_WORKER: (Duration, usize) = (Duration::from_millis(200), 16);
+/// The shortest time that a resource of a worker waits for others, and the fewest that are worth an object after it. In
+/// this time their names are looked up together.
+const EARLY_OF_A_WORKER: (Duration, usize) = (Duration::from_millis(500), 16);
 
 /// The limits of a group, and the durability of its commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -115,11 +115,6 @@ impl CapabilitySet {
     pub fn has_inventory(&self) -> bool {
         [Capability::ResourceList, Capability::ResourceDump].iter().any(|one| self.get(one).is_some())
     }
-
-    /// Returns `true` if the set has a Change List or a Change Dump.
-    pub(crate) fn tells_changes(&self) -> bool {
-        [Capability::ChangeList, Capability::ChangeDump].iter().any(|of| self.get(of).is_some())
-    }
 }
 
 /// A capability of a set.

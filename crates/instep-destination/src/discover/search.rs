@@ -64,8 +64,7 @@ impl<'a> Search<'a> {
                     return Err(invalid);
                 }
                 match sight {
-                    // Handled like a missing document: a document that is found elsewhere might make another copy of it
-                    // (finding D10).
+                    // Handled like a missing document: one that is found elsewhere might make another copy of it (P10).
                     Sight::Page(page) if names_document(url) && links(&page).is_empty() => {
                         let what =
                             self.trouble_at(url).map(|trouble| trouble.what.clone()).unwrap_or_default();
@@ -75,7 +74,7 @@ impl<'a> Search<'a> {
                 }
             }
             Err(source) if source.is_invalid() => Err(DiscoverError::Invalid { uri: url.clone(), source }),
-            // A document that is found elsewhere might make another copy than the one that was named (finding D10).
+            // A document that is found elsewhere might make another copy than the one that was named (P10).
             Err(source @ DocumentError::Http(HttpError::Status { .. })) if names_document(url) => {
                 Err(DiscoverError::Unreachable { url: url.clone(), source })
             }

@@ -19,7 +19,7 @@ impl Draft {
     /// Returns `true` if a change may be later than an inventory. An inventory without a time is at least as new as
     /// its newest entry: a resource that was changed after that entry may be newer than the inventory (O11). If the
     /// inventory was already applied, so may changes on the day or in the second of that entry. A resource that was
-    /// changed before a gap may have been deleted in it: then only an inventory that is new can tell (O52).
+    /// changed before a gap may have been deleted in it: then only an inventory that is new shows it (O52).
     fn may_be_later(&self, resource: &ResourceMetadata, inventory: Option<DateTime>) -> bool {
         let change = self.last_change(resource, inventory);
         if inventory.is_some() || !self.history.applied_changes {
@@ -42,8 +42,8 @@ impl Draft {
         }
     }
 
-    /// Returns `true` if a resource that changed at a time may have been deleted in a later gap (O52), or since a later
-    /// inventory, and the inventory is new, so that it can tell.
+    /// Returns `true` if a resource that changed at a time may have been deleted in a later gap (O52) or since a later
+    /// inventory, and this inventory is new, so that it shows which.
     fn may_be_gone(&self, change: DateTime) -> bool {
         let known = plausible(self.history.last_gap, Some(self.clocks.latest_time()));
         let can_tell = !self.inventory.was_applied && !self.history.has_former_inventory;
@@ -84,8 +84,8 @@ impl Draft {
         }
     }
 
-    /// Makes deletions of resources that the plan of another set lists ones of this set alone: they exist, also if they
-    /// are not selected (O790).
+    /// Lets this set drop a resource, instead of deleting it, if the plan of another set lists it: the resource exists, also
+    /// if it is not selected (O790).
     pub(crate) fn leave_to(&mut self, other: &Self) -> Result<(), Error> {
         let mut after = 0;
         loop {
@@ -105,7 +105,7 @@ impl Draft {
         }
     }
 
-    /// Returns `true` if the set has a resource no more once the plan is done.
+    /// Returns `true` if the set no longer has a resource once the plan is done.
     pub(crate) fn gives_up(&self, uri: &str) -> Result<bool, Error> {
         let action = self.actions.for_uri(uri)?;
         Ok(action.is_some_and(|action| matches!(action.kind, ActionKind::Delete | ActionKind::Leave)))
@@ -127,8 +127,8 @@ impl Draft {
         Ok(self.known_deletion(held)?.is_some())
     }
 
-    /// Drops what is owed and not named by a complete inventory (B6): the Source has it no more, unless it changed
-    /// after the time of the inventory. What is held of it is surplus like any other.
+    /// Drops pending retries of resources that a complete inventory does not name (B6): the Source no longer has them,
+    /// unless they changed after the time of the inventory. A held version of such a resource is surplus like any other.
     pub(crate) fn settle_unnamed(&mut self, inventory: Option<DateTime>) -> Result<(), Error> {
         let mut after: Option<String> = None;
         while self.begins.with_owed {
@@ -154,8 +154,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Returns `true` if an inventory may have missed a change: it is older, or does not say its time and lists nothing that
-    /// is later than all of the day or second of the change (O41), unless a gap came after that.
+    /// Returns `true` if an inventory may have missed a change. It may if it is older, or if it states no time and lists
+    /// nothing later than the day or second of the change (O41), unless a gap came after the change.
     fn may_have_missed(&self, resource: &ResourceMetadata, inventory: Option<DateTime>) -> bool {
         let change = self.last_change(resource, inventory);
         let is_undated = inventory.is_none() && self.history.applied_changes;
@@ -171,7 +171,7 @@ impl Draft {
         let pending = if self.begins.with_owed {
             self.actions.for_uri(uri)?.map(|action| action.desired).filter(|one| one.attempts > 0)
         } else {
-            // Of a plan that does nothing, as that of an audit, it is no part (O42).
+            // A plan that does nothing, such as that of an audit, does not contain it (O42).
             self.state.owed(self.set, uri)?.map(|owed| owed.desired)
         };
         let is_wanted = |pending: &Desired| pending.presence != DesiredPresence::Absent;

@@ -14,6 +14,15 @@ use crate::{
     },
 };
 
+/// A list whose changes are folded over the plan.
+struct FoldedList<'d> {
+    shape: &'d Shape,
+    /// The origin that names the resources; `None` for a file.
+    speaker: Option<&'d Origin>,
+    /// `true` if its packages may have differences in place of resources (A16).
+    packs_differences: bool,
+}
+
 impl Draft {
     /// Folds the changes of a list over the plan (§12.1): those that were not read before, and of these the ones at
     /// `since` or later. The list is read to its end before the first of them takes effect (D16).
@@ -62,18 +71,17 @@ impl Draft {
         begins: Option<DateTime>,
         reported: u64,
     ) -> Result<(), Error> {
-        let speaker = document.origin();
         // The entries of a manifest describe the members of its package.
         let is_list = document.header.capability() == Some(&Capability::ChangeList);
         let links = if is_list { LinksNamed::All } else { LinksNamed::Some };
         let packs_differences = !is_list && document.header.dialect.packs_differences();
+        let speaker = document.origin();
+        let list = FoldedList { shape, speaker: speaker.as_ref(), packs_differences };
         let mut entries = document.read()?;
         let mut entry = Entry::default();
         let (mut part, mut linked, mut weight) = (Vec::new(), Vec::new(), 0);
         // The position of an entry is known only within a part: in a list of that order, later entries are older.
         let most = if shape.times.newest_first { Self::PART_OF_NEWEST } else { Self::PART };
-        // In a list that was read before, the position of an entry shows that it is new, not its time.
-        let tells_times = shape.known == 0 && self.policy.as_of.is_none();
         let (mut ordinal, mut inherited, mut modified) = (0, None, None);
         while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {
             self.go_on()?;
@@ -81,35 +89,13 @@ impl Draft {
             self.account.read += 1;
             let place = shape.place(&entry, &mut inherited, ordinal);
             let earliest = shape.earliest(&entry, begins, &mut modified);
-            // In a list that was read before, the position of an entry shows that it is new, with any time.
-            let is_before = shape.known == 0 && shape.is_before(&entry, ordinal);
-            if ordinal <= shape.known
-                || is_before
-                || self.seeks_left_out && self.has_change(&entry, place.time)?
-            {
+            if self.is_known(shape, &entry, ordinal, place)? {
                 self.account.known += 1;
-                self.met.known_by_time |= is_before;
-            } else if self.is_deletion_of_nothing(speaker.as_ref(), &entry)? {
-                self.account.equal += 1;
-            } else if !self.in_scope(speaker.as_ref(), &entry.loc) {
-                self.account.unusable += 1;
-            } else if let Some(mut desired) = self.desired_after(speaker.as_ref(), &entry, place)? {
-                let says_when = shape.own_time(&entry).is_some();
-                (desired.says_when, desired.inherits_time) = (tells_times && says_when, !says_when);
-                desired.is_appended = shape.known > 0;
-                if place.time.is_none() {
-                    // No inventory from before that takes it back.
-                    self.met.undated = true;
-                    (desired.metadata.datetime, desired.is_undated) = (earliest, true);
-                }
-                if packs_differences && packed_difference(&entry).is_some() {
-                    desired.forget_fixity();
-                }
+                self.met.known_by_time |= shape.known == 0 && !self.seeks_left_out;
+            } else if let Some(desired) = self.desired_by_change(&list, &entry, place, earliest)? {
                 weight += desired.weight();
-                weight += self.add_linked_after(&mut linked, speaker.as_ref(), &entry, &desired);
+                weight += self.add_linked_after(&mut linked, list.speaker, &entry, &desired);
                 part.push(desired);
-            } else {
-                self.account.excluded += 1;
             }
             if weight >= most {
                 weight = 0;
@@ -118,6 +104,54 @@ impl Draft {
         }
         self.report_new_unusable(document, &mut entries, shape.unusable, reported);
         self.merge_changes(part, linked, links)
+    }
+
+    /// Returns `true` if an entry was applied by an earlier run, or is older than the changes that count. `ordinal` is its
+    /// position in the list.
+    fn is_known(&self, shape: &Shape, entry: &Entry, ordinal: u64, place: Place) -> Result<bool, Error> {
+        // In a list that was read before, the position of an entry shows that it is new, with any time.
+        let is_before = shape.known == 0 && shape.is_before(entry, ordinal);
+        Ok(ordinal <= shape.known
+            || is_before
+            || self.seeks_left_out && self.has_change(entry, place.time)?)
+    }
+
+    /// Returns the state that a new entry leads to. `None` if it leads to none; the account then has the reason. `earliest`
+    /// is the time of a change that has none of its own.
+    fn desired_by_change(
+        &mut self,
+        list: &FoldedList<'_>,
+        entry: &Entry,
+        place: Place,
+        earliest: Option<DateTime>,
+    ) -> Result<Option<Desired>, Error> {
+        let FoldedList { shape, speaker, packs_differences } = *list;
+        if self.is_deletion_of_nothing(speaker, entry)? {
+            self.account.equal += 1;
+            return Ok(None);
+        }
+        if !self.in_scope(speaker, &entry.loc) {
+            self.account.unusable += 1;
+            return Ok(None);
+        }
+        let Some(mut desired) = self.desired_after(speaker, entry, place)? else {
+            self.account.excluded += 1;
+            return Ok(None);
+        };
+        // In a list that was read before, the position of an entry shows that it is new, not its time.
+        let tells_times = shape.known == 0 && self.policy.as_of.is_none();
+        let says_when = shape.own_time(entry).is_some();
+        (desired.says_when, desired.inherits_time) = (tells_times && says_when, !says_when);
+        desired.is_appended = shape.known > 0;
+        if place.time.is_none() {
+            // No inventory from before that takes it back.
+            self.met.undated = true;
+            (desired.metadata.datetime, desired.is_undated) = (earliest, true);
+        }
+        if packs_differences && packed_difference(entry).is_some() {
+            desired.forget_fixity();
+        }
+        Ok(Some(desired))
     }
 
     /// Reports entries without a usable `loc`, but for those that were reported when the list was read before (B27).

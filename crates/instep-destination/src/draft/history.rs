@@ -17,11 +17,11 @@ pub(crate) struct SetHistory {
     pub(super) reached: Option<DateTime>,
     /// `true` if no changes were applied, and the Source lists none.
     pub(super) has_no_changes: bool,
-    /// The end of the last gap in the changes of the set, before which a deletion may have been missed, or the time of an
-    /// inventory since: of what changed before it, a new inventory without a time can tell. An inventory that states none
-    /// counts with the time that the copy had reached before it, or that of its newest entry (O775), once it was applied.
+    /// The end of the last gap in the changes of the set, in which a deletion may have been missed, or the time of a later
+    /// inventory. A new inventory without a time decides about resources that changed before it. An applied inventory that
+    /// states no time counts with the time that the copy had reached before it, or with that of its newest entry (O775).
     pub(crate) last_gap: Option<DateTime>,
-    /// `true` if the inventory is a former state of the one that was applied last: it cannot tell what was deleted since.
+    /// `true` if the inventory is a former state of the one that was applied last: it does not show what was deleted since.
     pub(crate) has_former_inventory: bool,
     /// `true` if the state keeps deletions of the set: usually it does not, which saves a look-up for each resource.
     pub(super) keeps_deletions: bool,

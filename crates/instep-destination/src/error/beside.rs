@@ -1,4 +1,4 @@
-//! Errors that are shown beside their URL, which is printed only once (D15).
+//! Errors that are shown beside their URL, which is printed only once (P15).
 
 use std::{borrow::Borrow, error::Error as StdError, fmt};
 

@@ -93,13 +93,13 @@ impl From<StateError> for Error {
                 Self::NewerState { path, found: found.into(), known: known.into() }
             }
             StateError::Database(error) => {
-                Self::State { path: error.path().to_owned(), source: Box::new(error) }
+                Self::State { path: error.path().to_owned(), source: Box::new(error), may_pass: false }
             }
             StateError::Record { ref place, .. } => {
-                Self::State { path: PathBuf::from(place), source: Box::new(error) }
+                Self::State { path: PathBuf::from(place), source: Box::new(error), may_pass: false }
             }
             StateError::Storage { path, source } | StateError::Sqlite { path, source } => {
-                Self::State { path, source: Box::new(source) }
+                Self::State { path, source: Box::new(source), may_pass: false }
             }
             StateError::Scratch { path, source } => {
                 Self::Storage { action: "write", path, source: Box::new(source) }
@@ -125,7 +125,14 @@ impl From<PostgresError> for Error {
                 Self::NewerState { path: PathBuf::from(place), found: found.into(), known: known.into() }
             }
             PostgresError::Taken { place, holder } => Self::Locked { dir: PathBuf::from(place), holder },
-            error => Self::State { path: PathBuf::from(error.place()), source: error.into_reason() },
+            error => {
+                // A run that begins anew after one of these two reads what the server has now.
+                let is_stale =
+                    matches!(error, PostgresError::WentBack { .. } | PostgresError::Interrupted { .. });
+                let may_pass = is_stale || error.may_pass();
+                let path = PathBuf::from(error.place());
+                Self::State { path, source: error.into_reason(), may_pass }
+            }
         }
     }
 }

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d15_an_error_beside_its_url_does_not_name_it_once_more() {
+    fn p15_an_error_beside_its_url_does_not_name_it_once_more() {
         let large = || DocumentError::TooLarge { uri: URL.to_owned(), most: 7 };
         for (said, expected) in [
             (status().beside(URL), "it answers 404 Not Found"),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d15_an_error_beside_another_url_names_its_own() {
+    fn p15_an_error_beside_another_url_names_its_own() {
         let other = "http://h/";
         for said in [
             status().beside(other),

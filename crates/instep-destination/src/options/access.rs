@@ -227,7 +227,7 @@ impl fmt::Debug for Secret {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CopyLocation, SyncOptions};
+    use crate::{AuditOptions, CopyLocation, SyncOptions};
 
     #[test]
     fn a_secret_is_not_shown() {
@@ -245,5 +245,16 @@ mod tests {
         for shown in [format!("{options:?}"), format!("{:?}", options.access), format!("{place:?}")] {
             assert!(!shown.contains("hunter2"), "{shown}");
         }
+    }
+
+    #[test]
+    fn o975_a_login_in_the_url_of_a_source_is_refused_and_not_shown() {
+        let url = "https://me:hunter2@example.org/a@b?c=@d";
+        let (sync, audit) = (SyncOptions::new(url, "copy"), AuditOptions::new(Some(url.to_owned()), "copy"));
+        let refused = sync.check().unwrap_err().to_string();
+        for shown in [format!("{sync:?}"), format!("{audit:?}"), refused] {
+            assert!(shown.contains("https://example.org/a@b?c=@d") && !shown.contains("hunter2"), "{shown}");
+        }
+        SyncOptions::new("https://example.org/a@b?c=@d", "copy").check().unwrap();
     }
 }

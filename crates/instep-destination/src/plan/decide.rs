@@ -235,8 +235,8 @@ fn currency_of(held: &HeldResource, desired: &Desired) -> Currency {
     currency(Fixity::of_metadata(&held.metadata), Fixity::of_metadata(&desired.metadata))
 }
 
-/// Returns `true` if an entry is a change of an earlier time than the last applied one, which may have come from a later
-/// list while the list of this change was lost (O16).
+/// Returns `true` if an entry is a change that is older than the last applied one. A later list may have been applied
+/// while the list of this change was lost (O16).
 fn is_overtaken(desired: &Desired, known: Known<'_>) -> bool {
     let is_damaged = known.is_damaged && desired.presence != DesiredPresence::Absent;
     desired.says_when && !is_damaged && is_later(known.changed, desired.metadata.datetime)

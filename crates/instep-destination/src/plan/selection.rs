@@ -135,7 +135,7 @@ impl Selection {
         self.paths.selects(&path) && is_included
     }
 
-    /// Returns the number of entries that were tested, and the number of those that were selected (finding D8).
+    /// Returns the number of entries that were tested, and the number of those that were selected (P8).
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.asked[0].load(Relaxed), self.asked[1].load(Relaxed))
     }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d8_paths_below_the_base_are_selected_by_pattern_and_uris_by_glob_or_prefix() {
+    fn p8_paths_below_the_base_are_selected_by_pattern_and_uris_by_glob_or_prefix() {
         let table = [
             ("*.pdf", "http://example.com/a/b.pdf", true),
             ("*.pdf", "http://example.com/a/b.txt", false),
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d8_paths_begin_below_the_url_that_was_named() {
+    fn p8_paths_begin_below_the_url_that_was_named() {
         let mut options = SelectionOptions::default();
         options.include.push("/letters/**".to_owned());
         for (url, selected) in [

@@ -77,14 +77,14 @@ pub(crate) struct Situation {
     pub holds: bool,
     /// The time up to which the copy has the Source's changes.
     pub checkpoint: Option<DateTime>,
-    /// `true` if changes alone cannot give the wanted copy: another selection, deletions, a repair.
+    /// `true` if changes alone cannot make the copy that is wanted, as with another selection, deletions or a repair.
     pub anew: bool,
     /// The reach of the Change Lists relative to the checkpoint; `None` if the Source has none.
     pub changes: Option<Reach>,
     /// The reach of the Change Dumps, if the Change Lists do not reach back.
     pub change_dumps: Option<Reach>,
     /// `true` if there is a Change List or a Change Dump at all.
-    pub tells_changes: bool,
+    pub offers_changes: bool,
     /// `true` if there is a Resource List.
     pub list: bool,
     /// `true` if there is a Resource Dump.
@@ -168,8 +168,8 @@ fn incremental(situation: &Situation) -> Result<Choice, String> {
 
 /// Chooses to apply all changes, if the Source has changes and no inventory.
 fn all_changes(situation: &Situation, reason: &str) -> Option<Choice> {
-    let Situation { list, dump, tells_changes, .. } = *situation;
-    (tells_changes && !list && !dump).then(|| {
+    let Situation { list, dump, offers_changes, .. } = *situation;
+    (offers_changes && !list && !dump).then(|| {
         let why = "the Source offers no inventory: the copy is of what its changes tell";
         Choice::new(Strategy::Changes, format!("{reason}; {why}"))
     })

@@ -2,7 +2,7 @@
 
 use resourcesync::{
     DateTime, Entry,
-    document::{ChangeTimes, ChangeTimesJudge, Header, TimeSource},
+    document::{ChangeTimes, ChangeTimesJudge, Header},
     value::Precision,
 };
 
@@ -167,8 +167,8 @@ impl Survey {
         }
     }
 
-    /// Returns the beginning of the list, if it tells that an entry which seems to be older than what counts came by a clock
-    /// that went back: the list has been there since before, and is about what came later (O46). A new inventory would know.
+    /// Returns the beginning of the list if entries from before it have the times of a clock that went back (O46). The list
+    /// began before `since`, so its entries came later. `None` if there is a new inventory, which decides about them.
     fn begun(&self) -> Option<DateTime> {
         self.from
             .or(self.begins)
@@ -204,8 +204,8 @@ impl Survey {
             entries,
             // If the newest come first, new entries are before the known ones.
             known: if self.mark_holds && !times.newest_first { mark_entries } else { 0 },
-            // Without a beginning, or with one of the same day, a shorter list may as well be the next one (O9).
             unusable: 0,
+            // Without a beginning, or with one of the same day, a shorter list may as well be the next one (O9).
             went_back: self.from.is_some_and(|from| from.precision() >= Precision::Second)
                 && entries < mark_entries
                 && !lost_changes,
@@ -252,7 +252,7 @@ impl Shape {
         modified: &mut Option<DateTime>,
     ) -> Option<DateTime> {
         let own = plausible(entry.lastmod, self.latest);
-        if self.times.newest_first || self.times.source != TimeSource::Unknown {
+        if self.times.newest_first || self.times.newest.is_some() {
             return begins.or(own);
         }
         // Bytes from after the end of their list have the time of a clock that was ahead.

@@ -113,15 +113,15 @@ fn reach_of_members(checkpoint: &DateTime, wanted: &[&IndexMember]) -> Reach {
     }
 }
 
-/// The intervals of all members, compared with the checkpoint: they tell which members end before it. A member is given
-/// by its place and itself.
+/// The intervals of all members, compared with the checkpoint: they show which members end before it. A member is given
+/// with its place.
 ///
 /// A list is complete from its beginning on (TIME-5): one without an end is over if a later one begins before the
 /// checkpoint, or states no beginning and ends before it. Its entries without a time could not be distinguished from new
 /// ones (O3).
 ///
 /// A list that ends before it begins is over once its beginning is: until then, the times in it and in those after it do
-/// not tell what is new (O45). Beginnings before and after it are not compared: those after it are the later lists.
+/// not show what is new (O45). Beginnings before and after it are not compared: those after it are the later lists.
 struct MemberIntervals {
     checkpoint: DateTime,
     /// The place of the last member that ends before it begins: the step back of the clock.
@@ -130,7 +130,7 @@ struct MemberIntervals {
     begun_before_step: Option<(usize, DateTime)>,
     /// The latest beginning before the checkpoint, among the members after the step, or among all if there is none.
     begun_after_step: Option<(usize, DateTime)>,
-    /// The end of the last member that ends before the checkpoint and does not state its beginning: the order tells
+    /// The end of the last member that ends before the checkpoint and does not state its beginning: the order shows
     /// what began earlier.
     ended: Option<(usize, DateTime)>,
 }

@@ -145,7 +145,7 @@ impl ChangeDocuments {
         let last = checkpoint.document.as_ref();
         let is_last_listed = members.iter().any(|member| Some(&member.uri) == last);
         let (wanted, reach) = match &checkpoint.datetime {
-            // Of what came since the last read list, the times tell nothing if the clock went back meanwhile.
+            // If the clock went back meanwhile, times do not show what came since the last list that was read.
             Some(time) if !(is_doubtful && is_last_listed) => members_to_read(time, &members),
             _ => (after_document(&members, last), Reach::Unknown),
         };

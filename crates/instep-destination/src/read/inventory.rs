@@ -56,9 +56,9 @@ impl Inventory {
         deciding_time(self.at, self.was_applied)
     }
 
-    /// Returns the time since which the next inventory can tell what was deleted, if neither states its own: a new one
-    /// came after what the copy had reached, which is `held`, and after the `newest` of its entries. The next one is made
-    /// after it.
+    /// Returns the time from which on the next inventory shows what was deleted, if neither states its own. This inventory
+    /// was made after the time that the copy had reached (`held`), and after the time of its newest entry (`newest`); the next
+    /// one is made after it.
     pub(crate) fn last_gap_end(
         &self,
         found: &CapabilitySet,

@@ -55,8 +55,8 @@ pub(super) async fn find_times(
     Ok(opened)
 }
 
-/// Returns the time at which a list begins. If no clock has reached the one that it states, its first entry tells:
-/// otherwise the list would seem to begin after each inventory, and archived ones from before would take that back.
+/// Returns the time at which a list begins. If no clock has reached the time that it states, that of its first entry
+/// counts: otherwise the list would seem to begin after each inventory, and archived lists would revert the inventory.
 pub(super) fn find_beginning(run: &SyncRun<'_>, document: &Document) -> Result<Option<DateTime>, Error> {
     let stated = document.header.metadata.as_ref().and_then(|root| root.from);
     if document.header.form == Form::Index || run.believed(stated) == stated {

@@ -3,7 +3,7 @@
 use super::SyncRun;
 
 impl SyncRun<'_> {
-    /// Notes that nothing was selected, or which paths of a list the Source does not have (finding D8, O109). The
+    /// Notes that nothing was selected, or which paths of a list the Source does not have (P8, O109). The
     /// latter needs a complete inventory, which `is_whole` states, and no limit, with which the selection ends early
     /// (O280).
     pub(crate) fn note_selection(&self, is_whole: bool) {

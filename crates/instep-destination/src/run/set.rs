@@ -25,7 +25,7 @@ pub(crate) struct SetRun {
     pub(crate) coverage: Option<Coverage>,
     /// The time of the inventory that the plan was made of, if all of it was read.
     pub(crate) inventory: Option<DateTime>,
-    /// The time since which the next inventory can tell what was deleted, also if it does not state its own.
+    /// The time from which on the next inventory shows what was deleted, also if it does not state its own.
     pub(crate) last_gap_end: Option<DateTime>,
     /// The time before which no deletion of the set needs to be known once the plan is done; `None` if that is as before.
     pub(crate) forgets_before: Option<DateTime>,

@@ -1,5 +1,4 @@
-//! Reports the hosts for which a run waits, in every phase, because documents may take as long as resources (finding
-//! D10).
+//! Reports the hosts for which a run waits, in every phase, because documents may take as long as resources (P10).
 
 use std::{pin::pin, time::Duration};
 

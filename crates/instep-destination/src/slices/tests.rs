@@ -36,11 +36,20 @@ fn an_observer_that_was_stopped_does_not_count_others_as_dead() {
     assert!(watch.look(at(0), &[(1, 7)]).is_empty());
     // A pause of hours counts as four seconds.
     assert!(watch.look(at(9_000), &[(1, 7)]).is_empty());
-    for second in 1..16 {
+    for second in 1..6 {
         assert!(watch.look(at(9_000 + second), &[(1, 7), (2, 0)]).is_empty());
     }
-    assert_eq!(watch.look(at(9_016), &[(1, 7), (2, 0)]), [(1, 7)]);
-    assert!(watch.look(at(9_017), &[(1, 8), (2, 0)]).is_empty(), "it has beaten");
+    assert_eq!(watch.look(at(9_006), &[(1, 7), (2, 0)]), [(1, 7)]);
+    assert!(watch.look(at(9_007), &[(1, 8), (2, 0)]).is_empty(), "it has beaten");
+}
+
+#[test]
+fn o963_the_slices_of_a_worker_that_helps_are_free_ten_seconds_after_its_last_heartbeat() {
+    let mut watch = BeatWatch::default();
+    for second in 0..10 {
+        assert!(watch.look(Duration::from_secs(second), &[(1, 7)]).is_empty());
+    }
+    assert_eq!(watch.look(Duration::from_secs(10), &[(1, 7)]), [(1, 7)]);
 }
 
 #[test]

@@ -7,8 +7,9 @@ use std::{
 
 use crate::state::SharerId;
 
-/// The time without a heartbeat after which a worker counts as dead.
-const DEAD_AFTER: Duration = Duration::from_secs(20);
+/// The time without a heartbeat after which a worker's share of a plan counts as dead. It is half of that after which the
+/// worker itself does, because a share that is ended too early costs one group, and no run.
+const DEAD_AFTER: Duration = Duration::from_secs(10);
 
 /// The most that one pause between two answers counts as time in which the database answered: a worker that was
 /// stopped, or could not reach the database, cannot conclude that others sent no heartbeat.

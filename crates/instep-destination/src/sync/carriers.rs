@@ -185,7 +185,7 @@ impl SyncRun<'_> {
             checkpoint: held.and_then(|held| held.datetime),
             changes: changes.lists_reach(),
             change_dumps: changes.dumps_reach(),
-            tells_changes: found.tells_changes(),
+            offers_changes: found.offers_changes(),
             list: offers(Capability::ResourceList),
             dump: offers(Capability::ResourceDump),
             anew: held.is_some() && !changes.are_offered() && anew,

@@ -38,6 +38,19 @@ impl Planned {
     }
 }
 
+/// The reason to read the inventory of a set, and what is known of its changes by then.
+struct InventoryRequest {
+    choice: Choice,
+    /// The checkpoint before the run.
+    held: Option<Checkpoint>,
+    /// `true` if the inventory is read even if its documents are unchanged.
+    anew: bool,
+    /// The listed changes; `None` if they were planned and something is missing in them.
+    changes: Option<Changes>,
+    /// The documents of changes that could not be read.
+    lost: Vec<LostDocument>,
+}
+
 /// Prevents a checkpoint from moving back behind applied changes: an inventory may be older than the changes that
 /// came after it.
 fn stay_at_least(checkpoint: &mut Checkpoint, held: Option<&Checkpoint>) {
@@ -61,7 +74,7 @@ fn forgettable(begins: DateTime, reached: DateTime) -> DateTime {
 impl SyncRun<'_> {
     /// Plans changes if they reach back to the checkpoint, otherwise the inventory with the changes since then.
     pub(super) async fn plan(&mut self, found: &CapabilitySet, set: &mut SetRun) -> Result<Planned, Error> {
-        if !found.has_inventory() && !found.tells_changes() {
+        if !found.has_inventory() && !found.offers_changes() {
             return Err(Error::nothing_offered(&self.options.url, "offers neither an inventory nor changes"));
         }
         let held = self.checkpoint(set.id)?;
@@ -78,10 +91,8 @@ impl SyncRun<'_> {
         if let Some(reason) = self.reason_to_look_beyond_changes(found, set.id, &choice)? {
             choice = Choice { strategy: Strategy::List, reason: reason.to_owned() };
         }
-        let mut changes = Some(changes);
         let mut lost = Vec::new(); // A newer inventory may make up for them, so they are reported later (B11).
-        if matches!(choice.strategy, Strategy::Changes | Strategy::ChangeDump) {
-            let changes = changes.take().unwrap_or_default();
+        let request = if matches!(choice.strategy, Strategy::Changes | Strategy::ChangeDump) {
             let planned = self.plan_changes(found, set, changes, held.clone(), choice, &mut lost).await?;
             self.note_lost_changes(set, held.as_ref())?;
             self.note_rewritten_changes(set, held.as_ref(), None)?;
@@ -91,8 +102,22 @@ impl SyncRun<'_> {
             };
             anew |= lost.is_empty() && set.with(|draft| draft.met.record);
             *set = self.new_plan(set.id, true)?;
-            choice = Choice { strategy: Strategy::List, reason };
-        }
+            let choice = Choice { strategy: Strategy::List, reason };
+            InventoryRequest { choice, held, anew, changes: None, lost }
+        } else {
+            InventoryRequest { choice, held, anew, changes: Some(changes), lost }
+        };
+        self.plan_inventory(found, set, request).await
+    }
+
+    /// Plans the inventory with the changes since then; without an inventory, the listed changes.
+    async fn plan_inventory(
+        &mut self,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        request: InventoryRequest,
+    ) -> Result<Planned, Error> {
+        let InventoryRequest { choice, held, anew, changes, mut lost } = request;
         // If a set has no checkpoint its inventory is read again, even if its documents are unchanged (O416).
         let inventory = match Inventory::read_any(self, found, set, anew || held.is_none()).await {
             Err(error) if self.options.via == Via::Cheapest && error.loses_document() => {

@@ -30,6 +30,8 @@ pub(super) enum FeedState {
     Again(Duration),
     /// No more tasks follow: the transfer ends when those under way have finished.
     Done,
+    /// No more tasks follow, and queued ones are not begun: the transfer ends soon.
+    Enough,
 }
 
 /// A source of tasks.

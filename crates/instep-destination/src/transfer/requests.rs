@@ -84,7 +84,14 @@ impl Pipeline {
         let (mut next_look, mut last) = (Instant::now(), 0);
         let mut deadline = None;
         loop {
-            let again = send_tasks(run, feed, &mut sender, &enough)?;
+            let again = match send_tasks(run, feed, &mut sender, &enough)? {
+                FeedState::Again(pause) => Some(pause),
+                FeedState::Enough => {
+                    deadline = Some(Instant::now() + GRACE);
+                    None
+                }
+                FeedState::More | FeedState::Done => None,
+            };
             // Thousands of tasks may still wait to be fetched when the feed is done, so arrivals are collected until
             // few remain.
             let is_collecting = sender.is_some() || last > FEW;
@@ -121,26 +128,26 @@ impl Pipeline {
 }
 
 /// Sends the next tasks of a feed, and closes the channel behind the last one, or once the run should end. Returns the
-/// pause after which the feed must be called again, if it names one.
+/// state of the feed.
 fn send_tasks(
     run: &mut SyncRun<'_>,
     feed: &mut dyn TaskFeed,
     sender: &mut Option<mpsc::Sender<Box<Task<Pending>>>>,
     enough: &CancellationToken,
-) -> Result<Option<Duration>, Error> {
+) -> Result<FeedState, Error> {
     if run.ending().is_some() {
         enough.cancel();
         *sender = None;
     }
-    let Some(tasks) = sender else { return Ok(None) };
-    match feed.fill(run, tasks)? {
-        FeedState::More => Ok(None),
-        FeedState::Again(pause) => Ok(Some(pause)),
-        FeedState::Done => {
-            *sender = None;
-            Ok(None)
-        }
+    let Some(tasks) = sender else { return Ok(FeedState::Done) };
+    let state = feed.fill(run, tasks)?;
+    if matches!(state, FeedState::Enough) {
+        enough.cancel();
     }
+    if matches!(state, FeedState::Done | FeedState::Enough) {
+        *sender = None;
+    }
+    Ok(state)
 }
 
 /// Returns the commits for what arrived.

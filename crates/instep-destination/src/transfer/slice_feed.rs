@@ -120,8 +120,9 @@ impl TaskFeed for SliceFeed<'_> {
         if let Some(others) = &mut self.others {
             others.look(run, &*self.board)?;
         } else if self.is_ending()? {
-            // Queued resources are still fetched, and committed with those that have arrived.
-            return Ok(FeedState::Done);
+            // The other run waits a few seconds for the resources that have arrived. Queued ones would arrive later, and
+            // be lost.
+            return Ok(FeedState::Enough);
         }
         loop {
             while !self.claimed.is_empty() {

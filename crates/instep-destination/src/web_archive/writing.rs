@@ -9,7 +9,7 @@ use std::{
 
 use data_encoding::HEXLOWER;
 use http::{HeaderMap, StatusCode, header};
-use instep_net::HttpOptions;
+use instep_net::{Exchange, HttpOptions};
 use instep_warc::{
     IDENTICAL_PAYLOAD, NOT_MODIFIED, PayloadDigest, PayloadHasher, RecordPacking, WarcHead, WarcKind,
 };
@@ -17,7 +17,7 @@ use resourcesync::DateTime;
 
 use super::{
     captured::Captured,
-    folder::ArchiveFolder,
+    folder::{ArchiveFolder, OpenFile},
     index,
     known::{FirstCapture, KnownPayloads},
     orders::ArchivedMember,
@@ -89,17 +89,7 @@ impl RecordWriter {
         {
             known.add(digest, FirstCapture { uri: uri.into(), date: Arc::clone(&date) });
         }
-        let (host, target) = host_and_target(uri);
-        let method = exchange.method.as_str();
-        let line = [method, " /", target, " HTTP/1.1\r\nhost: ", host, "\r\n"];
-        let request = http_head(&line, &exchange.request_headers);
-        let id = record_id();
-        let head = WarcHead::new(WarcKind::Request, &id, &date)
-            .with("WARC-Target-URI", uri)
-            .with("WARC-Concurrent-To", &response)
-            .with("Content-Type", "application/http; msgtype=request");
-        file.writer.write(&head, request.len() as u64, &mut &*request, RecordPacking::Stored)?;
-        Ok(())
+        write_request(file, &exchange, &response, &date)
     }
 
     /// Writes a member of a package.
@@ -164,6 +154,21 @@ impl RecordWriter {
         }
         Arc::clone(&self.second.1)
     }
+}
+
+/// Writes the request of an exchange, with the id of the record of its response.
+fn write_request(file: &mut OpenFile, exchange: &Exchange, response: &str, date: &str) -> io::Result<()> {
+    let uri = exchange.uri.as_str();
+    let (host, target) = host_and_target(uri);
+    let line = [exchange.method.as_str(), " /", target, " HTTP/1.1\r\nhost: ", host, "\r\n"];
+    let request = http_head(&line, &exchange.request_headers);
+    let id = record_id();
+    let head = WarcHead::new(WarcKind::Request, &id, date)
+        .with("WARC-Target-URI", uri)
+        .with("WARC-Concurrent-To", response)
+        .with("Content-Type", "application/http; msgtype=request");
+    file.writer.write(&head, request.len() as u64, &mut &*request, RecordPacking::Stored)?;
+    Ok(())
 }
 
 /// Returns the number of bytes of a file, and their digest.

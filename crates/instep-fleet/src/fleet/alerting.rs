@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, process::Stdio, time::Duration};
 
-use instep_net::{Client, Request};
+use instep_net::{Client, Origin, Request};
 use resourcesync::Uri;
 use serde_json::json;
 use tokio::{
@@ -88,7 +88,7 @@ impl Delivered {
         if let Some(url) = options.webhook.as_ref().filter(|_| !unsent.is_empty()) {
             match post(options, url, &unsent).await {
                 Ok(()) => self.webhook.extend(alerts.iter().map(|(number, _)| number)),
-                Err(what) => failures.push(what),
+                Err(what) => failures.push(without_path(&what, url)),
             }
         }
         let unsent = without(&self.mail, alerts);
@@ -159,6 +159,13 @@ async fn post(options: &FleetOptions, url: &str, alerts: &[&Alert]) -> Result<()
     if status.is_success() { Ok(()) } else { Err(format!("{url} answered {status}")) }
 }
 
+/// Shortens the URL of the webhook in a message to its origin: for chat services the rest of it is the secret by which they know
+/// the sender.
+fn without_path(what: &str, url: &str) -> String {
+    let place = Origin::parse(url).map_or_else(|_| "the webhook".to_owned(), |origin| origin.to_string());
+    what.replace(url, &place)
+}
+
 async fn mail(address: &str, alerts: &[&Alert]) -> Result<(), String> {
     // For `sendmail` a line with only a dot ends the message, and a line break in a name would begin a header.
     let body = lines(alerts).replace("\n.", "\n .").replace(|c: char| c.is_control() && c != '\n', " ");
@@ -204,6 +211,14 @@ mod tests {
         fails.args(["-c", "cat; exit 75"]);
         let failed = pass_to(fails, "To: ada", Duration::from_secs(30)).await.unwrap_err();
         assert!(failed.contains("ended with") && failed.contains("75"), "{failed}");
+    }
+
+    #[test]
+    fn o976_a_failure_of_the_webhook_does_not_show_its_path() {
+        let url = "https://hooks.example/services/T1/secret";
+        let what = format!("{url} answered 404");
+        assert_eq!(without_path(&what, url), "https://hooks.example answered 404");
+        assert_eq!(without_path("hooks: not a URL", "hooks"), "the webhook: not a URL");
     }
 
     fn alert(number: i64, text: &str) -> Alert {

@@ -24,4 +24,6 @@ pub struct FleetFigures {
     pub waiting: Vec<(String, u64)>,
     /// The reason why no look begins.
     pub held_back: Option<String>,
+    /// The fault for which the record of the fleet cannot be read or written now.
+    pub record_fault: Option<String>,
 }

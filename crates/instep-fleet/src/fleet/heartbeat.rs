@@ -1,16 +1,16 @@
 //! The lease of this process: registers it as a worker, sends its heartbeat, and frees the Sources of dead workers.
 //! `share` has the rules.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use rand::Rng as _;
 use tokio::time::sleep;
 
-use super::{Fleet, TICK, own_record::LeaseRecord, seconds, state::FleetState};
+use super::{Fleet, TICK, own_record::LeaseRecord, seconds, state::FleetState, worker_note::WorkerNote};
 use crate::{
     FleetError,
     record::{FleetRecord, FleetWorker, ReadSources},
-    share::LeaseState,
+    share::{LeaseState, WorkerId},
     standing::FleetSource,
 };
 
@@ -39,17 +39,37 @@ impl Fleet {
         self.0.lease.record().is_some()
     }
 
-    /// Becomes a worker of the fleet.
-    pub(super) async fn register(&self) -> Result<(), FleetError> {
+    /// Returns the worker that the last process with this folder was, and the name of that process; `None` if they are
+    /// not known, or the fleet is not shared. Asked before this process registers, which replaces the note.
+    pub(super) fn former_worker(&self) -> Option<(WorkerId, String)> {
+        if self.is_shared() { self.note().former() } else { None }
+    }
+
+    fn note(&self) -> WorkerNote {
+        WorkerNote::in_folder(&self.state().options().dir)
+    }
+
+    /// Becomes a worker of the fleet. If the record has a former worker of this folder, its Sources, seats and alerts are
+    /// free at once.
+    pub(super) async fn register(&self, former: Option<WorkerId>) -> Result<(), FleetError> {
         let lease = &self.0.lease;
         let url = lease.url();
         // Positive and below 2^53, so that programs that read JSON numbers as floating-point numbers keep it exact.
         let id = rand::rng().random_range(1..1 << 53);
         let worker = FleetWorker { id, name: own_name(), url, began: seconds(), running: 0, beat: 0 };
         let (sent, is_shared) = (lease.now(), self.is_shared());
+        let (note, monitor) = (self.note(), Arc::clone(&self.0.monitor));
         let enter = move |record: &mut FleetRecord| {
             let mut freed = None;
-            if !is_shared {
+            if let Some(former) = former
+                && record.remove_worker(former, None)?
+            {
+                monitor.note("The last worker with this folder did not leave; its Sources are free");
+            }
+            if is_shared {
+                // Before the record has the worker, so that it is known whenever this process is killed.
+                note.write(id, &worker.name);
+            } else {
                 // The process that has the lock of the folder knows that all others are dead.
                 for former in record.workers()? {
                     record.remove_worker(former.id, None)?;
@@ -68,7 +88,7 @@ impl Fleet {
             state.become_worker(id);
             state.set_workers(workers);
             // These Sources were read as held by the killed process. The row changes that this process made are not
-            // reported to it again, so it updates them here (finding D29).
+            // reported to it again, so it updates them here (P29).
             if let Some(sources) = freed {
                 state.load(ReadSources::all(sources));
             }
@@ -123,7 +143,7 @@ impl Fleet {
         self.0.monitor.note(what);
         self.0.lease.with_state(Option::take);
         self.state().end_all();
-        while let Err(error) = self.register().await {
+        while let Err(error) = self.register(None).await {
             self.complain(&error);
             sleep(TICK).await;
         }

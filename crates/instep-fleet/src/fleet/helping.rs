@@ -74,21 +74,32 @@ async fn wait_to_help_again(shutdown: &Shutdown) {
 }
 
 impl Fleet {
-    /// Begins to help others.
-    pub(super) fn begin_to_help(&self, shutdown: &Shutdown) -> Help {
+    /// Begins to help others. `former` is the killed process that had the folder of this one.
+    pub(super) fn begin_to_help(&self, shutdown: &Shutdown, former: Option<String>) -> Help {
         self.state().sweep_help();
         let (fleet, ending) = (self.clone(), shutdown.child());
         let until = ending.clone();
-        Help { ending, task: tokio::spawn(async move { fleet.help_others(until).await }) }
+        Help { ending, task: tokio::spawn(async move { fleet.help_others(until, former).await }) }
     }
 
     /// Takes slices of plans that other workers share, for as long as there is room, until the shutdown.
-    async fn help_others(&self, shutdown: Shutdown) {
+    async fn help_others(&self, shutdown: Shutdown, former: Option<String>) {
         let Some(url) = self.state().options().state.clone() else { return };
         let mut plans = match SharedPlans::at(&url, &shutdown) {
             Ok(plans) => plans,
             Err(error) => return tracing::warn!(%error, "no plan can be shared"),
         };
+        if let Some(process) = former {
+            let ended = spawn_blocking(move || {
+                if let Err(error) = plans.end_shares_of(&process) {
+                    // The runs that have the plans see that the heartbeats have stopped.
+                    tracing::debug!(%error, "the shares of the last process with this folder are not ended");
+                }
+                plans
+            });
+            let Ok(again) = ended.await else { return };
+            plans = again;
+        }
         let mut helpers = Helpers::default();
         while !shutdown.is_requested() {
             helpers.forget_ended();

@@ -65,7 +65,7 @@ impl LookOutcome {
 
     fn failed(error: &Error) -> Self {
         let verdict = match error.kind() {
-            _ if is_outage(error) || error.is_storage_away() => Some(LookVerdict::Outage),
+            _ if error.is_storage_away() => Some(LookVerdict::Outage),
             // It is over in a moment, and says nothing about the Source: the fleet would fail as a whole within seconds.
             _ if Shortage::behind(error) == Some(Shortage::OpenFiles) => Some(LookVerdict::Outage),
             ErrorKind::Interrupted => None,
@@ -78,18 +78,6 @@ impl LookOutcome {
         let cause = LookCause::of(error);
         Self { verdict, exit_code: error.exit_code(), cause, summary, ..Self::default() }
     }
-}
-
-/// Returns `true` if the database that has the state of the copy could not be reached.
-#[cfg(feature = "postgres")]
-fn is_outage(error: &Error) -> bool {
-    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref());
-    cause.is_some_and(instep_postgres::PostgresError::may_pass)
-}
-
-#[cfg(not(feature = "postgres"))]
-fn is_outage(_: &Error) -> bool {
-    false
 }
 
 /// Runs a Source.
@@ -232,5 +220,20 @@ mod tests {
         };
         assert_eq!(failed(Errno::MFILE), Some(LookVerdict::Outage));
         assert_eq!(failed(Errno::ACCESS), Some(LookVerdict::Blocked));
+    }
+
+    #[cfg(feature = "postgres")]
+    #[test]
+    fn o968_a_look_whose_database_is_away_is_an_outage_and_no_failure_of_the_source() {
+        use instep_postgres::PostgresError;
+
+        let verdict = |error: PostgresError| LookOutcome::failed(&Error::from(error)).verdict;
+        let place = || "postgres://db.example/copies".to_owned();
+        let away = PostgresError::Unreachable { place: place(), source: "no connection".into() };
+        assert_eq!(verdict(away), Some(LookVerdict::Outage));
+        assert_eq!(verdict(PostgresError::Interrupted { place: place() }), Some(LookVerdict::Outage));
+        assert_eq!(verdict(PostgresError::WentBack { place: place() }), Some(LookVerdict::Outage));
+        let damaged = PostgresError::Damaged { place: place(), what: "a length of -1".to_owned() };
+        assert_eq!(verdict(damaged), Some(LookVerdict::Blocked));
     }
 }

@@ -1,14 +1,10 @@
 //! Looks: begun when this worker holds the Source, recorded when they have ended.
 
 use instep_destination::Shutdown;
-use tokio::{
-    runtime::Handle,
-    task::spawn_blocking,
-    time::{Interval, sleep},
-};
+use tokio::{runtime::Handle, task::spawn_blocking, time::Interval};
 
 use super::{
-    Fleet, TICK,
+    Fleet,
     look::{LookOutcome, LookTask, look},
     seconds,
     state::{AfterClaim, FleetState},
@@ -17,12 +13,10 @@ use super::{
 };
 use crate::{
     FleetError,
+    name::SourceName,
     record::{FleetRecord, LookEnding},
     standing::FleetSource,
 };
-
-/// The most attempts to write down how a look ended. Together they last longer than any failover.
-const MOST_ATTEMPTS: u32 = 120;
 
 impl Fleet {
     /// Begins looks, and waits until something may have to begin, or a second is over.
@@ -41,6 +35,7 @@ impl Fleet {
             }
         };
         self.record_announced().await?;
+        self.write_down_unwritten().await?;
         Ok(end)
     }
 
@@ -74,7 +69,7 @@ impl Fleet {
             let (of, until) = (next.name.clone(), shutdown.clone());
             let claimed = move |state: &mut FleetState, claim| state.claimed(next, claim, &until);
             match self.applied(claim, claimed).await {
-                Ok(AfterClaim::Look(task)) => self.begin(*task, shutdown),
+                Ok(AfterClaim::Look(task)) => self.begin(*task),
                 Ok(AfterClaim::Gone) => self.news(),
                 Ok(AfterClaim::Other) => {}
                 Ok(AfterClaim::Removed) => return Ok(()),
@@ -98,14 +93,14 @@ impl Fleet {
 
     /// Begins a look on its own thread: a run reads and writes the state of its copy, which would block requests of
     /// other looks. A fault in the program is a failure of that look only.
-    fn begin(&self, task: LookTask, shutdown: &Shutdown) {
+    fn begin(&self, task: LookTask) {
         let definition = task.definition.clone();
         let name = definition.name.clone();
         let (monitor, hold) = (self.0.monitor.begins(&name, &task.copy.dir), task.hold);
         self.news();
         let runtime = Handle::current();
         let look = spawn_blocking(move || runtime.block_on(look(task, &*monitor)));
-        let (fleet, shutdown) = (self.clone(), shutdown.clone());
+        let fleet = self.clone();
         tokio::spawn(async move {
             let outcome = look.await.unwrap_or_else(|error| LookOutcome::broken(&error));
             let news = fleet.state().outage_news(&outcome);
@@ -113,48 +108,82 @@ impl Fleet {
                 fleet.0.monitor.note(&news);
             }
             let ending = fleet.state().conclude(&definition, (hold, &outcome), seconds());
-            let source = match ending {
-                Some(ending) => fleet.write_down(ending, &shutdown).await,
+            match ending {
+                // The loop, which this wakes, tries again what failed, and says so.
+                Some(ending) => {
+                    if fleet.write_down(ending).await.is_err() {
+                        fleet.news();
+                    }
+                }
                 None => {
                     fleet.state().ended(&name, None);
-                    None
+                    fleet.announce_end(&name, None);
                 }
-            };
-            fleet.0.monitor.ended(&name, source.as_ref());
-            if let Some(source) = source {
-                fleet.watch(&source);
             }
-            fleet.news();
         });
     }
 
-    /// Records the result of a look and ends it, and repeats this as long as the record is unavailable. `None` if this worker no
-    /// longer holds the Source: its new holder finds the commits of the look. A process that is to end does not wait for the
-    /// record: the Source is free once others see that its heartbeat has stopped.
-    async fn write_down(&self, ending: LookEnding, shutdown: &Shutdown) -> Option<FleetSource> {
-        let name = ending.name.clone();
-        let mut attempts = 0;
-        loop {
-            let (written, of) = (ending.clone(), name.clone());
-            let end = move |state: &mut FleetState, source: Option<FleetSource>| {
-                state.ended(&of, source.clone());
-                source
-            };
-            let error = match self.applied(move |record| record.finish(&written), end).await {
-                Ok(source) => return source,
-                Err(error) => error,
-            };
-            attempts += 1;
-            if !error.may_pass() || attempts == MOST_ATTEMPTS || shutdown.is_requested() {
-                let what = instep_store::error_chain(&error);
-                self.0.monitor.note(&format!("The end of a look at {name} is not recorded: {what}"));
-                let mut state = self.state();
-                state.leave_unrecorded(name.clone(), ending.hold);
-                state.ended(&name, None);
-                return None;
-            }
-            sleep(TICK).await;
+    /// Tells the monitor that a look has ended, and listens to its Source. `source` is the Source as it is then; `None` if this
+    /// worker no longer holds it: its new holder finds the commits of the look.
+    fn announce_end(&self, name: &SourceName, source: Option<FleetSource>) {
+        self.0.monitor.ended(name, source.as_ref());
+        if let Some(source) = source {
+            self.state().push_again(name, seconds());
+            self.watch(&source);
         }
+        self.news();
+    }
+
+    /// Records the result of a look and ends it. Until that succeeds, the look counts as one in progress.
+    ///
+    /// Errors: the record cannot be written now. The result is kept for [`Self::write_down_unwritten`].
+    async fn write_down(&self, ending: LookEnding) -> Result<(), FleetError> {
+        let (written, of) = (ending.clone(), ending.name.clone());
+        let end = move |state: &mut FleetState, source: Option<FleetSource>| {
+            state.ended(&of, source.clone());
+            source
+        };
+        match self.applied(move |record| record.finish(&written), end).await {
+            Ok(source) => self.announce_end(&ending.name, source),
+            Err(error) if error.may_pass() => {
+                self.state().leave_unwritten(ending);
+                return Err(error);
+            }
+            Err(error) => self.give_up(&ending, &error),
+        }
+        Ok(())
+    }
+
+    /// Records the results of looks that could not be recorded before.
+    pub(super) async fn write_down_unwritten(&self) -> Result<(), FleetError> {
+        let unwritten = self.state().take_unwritten();
+        let mut unwritten = unwritten.into_iter();
+        while let Some(ending) = unwritten.next() {
+            if let Err(error) = self.write_down(ending).await {
+                self.state().put_back_unwritten(unwritten);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries once more to record the results of looks, and gives up those that cannot be: a process that is to end does not wait
+    /// for the record. Their Sources are free once others see that its heartbeat has stopped.
+    pub(super) async fn end_unwritten(&self) {
+        let Err(error) = self.write_down_unwritten().await else { return };
+        let unwritten = self.state().take_unwritten();
+        unwritten.iter().for_each(|ending| self.give_up(ending, &error));
+    }
+
+    /// Ends a look without a record of its result.
+    fn give_up(&self, ending: &LookEnding, error: &FleetError) {
+        let (name, what) = (&ending.name, instep_store::error_chain(error));
+        self.0.monitor.note(&format!("The end of a look at {name} is not recorded: {what}"));
+        let mut state = self.state();
+        state.leave_unrecorded(name.clone(), ending.hold);
+        state.ended(name, None);
+        drop(state);
+        self.announce_end(name, None);
     }
 
     /// Gives back the Sources whose looks ended while the record could not be written: otherwise this worker would hold

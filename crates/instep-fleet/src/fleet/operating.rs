@@ -6,13 +6,12 @@ use instep_destination::CopyLocation;
 
 use super::{Fleet, FleetFigures, seconds, state::FleetState};
 use crate::{
-    AuditLine, FleetError, LookSample, SourceOperation,
+    FleetError, SourceOperation,
     definition::SourceDefinition,
     index::{SourcePage, SourceRequest},
     name::SourceName,
     record::{FleetRecord, ReadSources},
     standing::{FleetSource, SourceState},
-    survey::SourceSurvey,
 };
 
 impl Fleet {
@@ -97,43 +96,5 @@ impl Fleet {
     /// Returns the figures of the fleet.
     pub fn figures(&self) -> FleetFigures {
         self.state().figures()
-    }
-
-    /// Returns the last looks at a Source, the oldest first.
-    ///
-    /// # Errors
-    /// If the record cannot be read.
-    pub async fn looks(&self, name: &SourceName) -> Result<Vec<LookSample>, FleetError> {
-        let name = name.clone();
-        self.recorded(move |record| record.looks(&name)).await
-    }
-
-    /// Returns the last looks at some Sources, the oldest first, with a maximum number for each.
-    ///
-    /// # Errors
-    /// If the record cannot be read.
-    pub async fn looks_of(
-        &self,
-        names: Vec<SourceName>,
-        most: usize,
-    ) -> Result<BTreeMap<SourceName, Vec<LookSample>>, FleetError> {
-        self.recorded(move |record| record.looks_of(&names, most)).await
-    }
-
-    /// Returns the survey of a Source; `None` if no document of it has been read.
-    ///
-    /// # Errors
-    /// If the record cannot be read.
-    pub async fn survey(&self, name: &SourceName) -> Result<Option<SourceSurvey>, FleetError> {
-        let name = name.clone();
-        self.recorded(move |record| record.survey(&name)).await
-    }
-
-    /// Returns actions of operators, the newest first, from the one before `before`.
-    ///
-    /// # Errors
-    /// If the record cannot be read.
-    pub async fn actions(&self, before: i64, most: usize) -> Result<Vec<AuditLine>, FleetError> {
-        self.recorded(move |record| record.actions(before, most)).await
     }
 }

@@ -25,7 +25,7 @@ use crate::{
     index::SourceIndex,
     name::SourceName,
     options::FleetOptions,
-    record::FleetWorker,
+    record::{FleetWorker, LookEnding},
     schedule::SourceQueue,
     share::WorkerId,
     standing::{CLOCKS_APART, SourceHold},
@@ -68,7 +68,9 @@ pub(super) struct FleetState {
     sources: SourceIndex,
     queue: SourceQueue<SourceName>,
     looks: BTreeMap<SourceName, LookInProgress>,
-    /// Sources whose look has ended, and which this worker still holds: the record could not be written.
+    /// The results of looks that are not recorded yet, because the record could not be written.
+    unwritten: Vec<LookEnding>,
+    /// Sources whose look has ended without a record of it, and which this worker still holds.
     unrecorded: Vec<(SourceName, SourceHold)>,
     /// The channels that are listened to.
     watches: BTreeMap<SourceName, SourceWatch>,
@@ -107,6 +109,7 @@ impl FleetState {
             sources: SourceIndex::default(),
             queue: SourceQueue::new(options.runs, options.runs_per_host),
             looks: BTreeMap::new(),
+            unwritten: Vec::new(),
             unrecorded: Vec::new(),
             watches: BTreeMap::new(),
             unheard: BTreeSet::new(),

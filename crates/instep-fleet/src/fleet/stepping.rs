@@ -9,31 +9,38 @@ pub(super) enum StepEnd {
     Shutdown,
     /// Something may have to begin. The record may not have been used.
     Woken,
-    /// The record was read.
+    /// The record was read, and everything that was to be recorded was written.
     Read,
 }
 
 /// An outage of the record, as the operator was told last.
 #[derive(Debug, Default)]
 pub(super) struct RecordOutage {
-    is_reported: bool,
+    fault: Option<String>,
 }
 
 impl RecordOutage {
     /// Returns a sentence for the operator if the record cannot be used any more, or can be again.
     pub(super) fn news(&mut self, step: &Result<StepEnd, FleetError>) -> Option<String> {
         match step {
-            Err(error) if error.may_pass() && !self.is_reported => {
-                self.is_reported = true;
-                Some(format!("Waiting for the record of the fleet: {}", instep_store::error_chain(error)))
+            Err(error) if error.may_pass() && self.fault.is_none() => {
+                let fault = instep_store::error_chain(error);
+                let news = format!("Waiting for the record of the fleet: {fault}");
+                self.fault = Some(fault);
+                Some(news)
             }
             // Announcements and visitors of the API wake the loop too, also while the record is away.
-            Ok(StepEnd::Read) if self.is_reported => {
-                self.is_reported = false;
+            Ok(StepEnd::Read) if self.fault.is_some() => {
+                self.fault = None;
                 Some("The record of the fleet answers again".to_owned())
             }
             _ => None,
         }
+    }
+
+    /// Returns the fault for which the record cannot be used; `None` if it can be.
+    pub(super) fn fault(&self) -> Option<&str> {
+        self.fault.as_deref()
     }
 }
 

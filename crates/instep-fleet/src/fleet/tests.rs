@@ -107,7 +107,7 @@ async fn each_source_is_sized_and_brought_in_step_and_a_failing_one_costs_nobody
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn finding_d29_a_source_whose_run_was_killed_with_the_process_is_visited_again() {
+async fn p29_a_source_whose_run_was_killed_with_the_process_is_visited_again() {
     let a = with_files(1);
     let dir = tempfile::tempdir().unwrap();
     let open = || Fleet::open(options(dir.path()), &[source("a", &a)], Arc::new(Quiet)).unwrap();
@@ -122,7 +122,7 @@ async fn finding_d29_a_source_whose_run_was_killed_with_the_process_is_visited_a
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn finding_d28_a_source_is_in_step_only_if_its_copy_equals_it() {
+async fn p28_a_source_is_in_step_only_if_its_copy_equals_it() {
     let a = with_files(2);
     let dir = tempfile::tempdir().unwrap();
     let mut definition = source("a", &a);

@@ -109,3 +109,12 @@ fn o371_rows_behind_a_quote_that_is_not_closed_are_not_lost_in_silence() {
     let list = import(fine, ImportFormat::Csv).unwrap();
     assert_eq!((list.sources.len(), list.faults.len()), (2, 0));
 }
+
+#[test]
+fn o974_the_refusal_of_a_url_with_a_login_does_not_show_it() {
+    for url in ["https://me:hush@a.example/", "me:hush@a.example", "ftp://me:hush@a.example/x"] {
+        let list = import(url, ImportFormat::List).unwrap();
+        let fault = list.faults[0].to_string();
+        assert!(fault.contains("the URL at a.example has a login") && !fault.contains("hush"), "{fault}");
+    }
+}

@@ -1,4 +1,5 @@
-//! A simulation of the leases: workers stop, die and join, answers are lost, clocks drift, and the record fails over.
+//! A simulation of the leases: workers stop, die, join and are started again, answers are lost, clocks drift, and the
+//! record fails over.
 //! In every case, a Source has one worker at a time, nothing takes effect twice, a host has no more transfers than
 //! its limit, each worker gets its turn, and nothing stays with a dead worker.
 

@@ -9,11 +9,8 @@ use std::{
     path::Path,
 };
 
-use instep_store::{Lock, LockError, RootFolder, StagedName, Staging, free_space, sync_file_system};
-use rustix::{
-    fs::{Mode, OFlags, openat},
-    io::Errno,
-};
+use instep_store::{Lock, LockError, RootFolder, StagedName, Staging, expect_space, sync_file_system};
+use rustix::fs::{Mode, OFlags, openat};
 
 /// The folder of everything of the harvest's own, below that of the records.
 pub(crate) const OWN: &str = ".instep/harvest";
@@ -80,10 +77,10 @@ impl HarvestFolder {
         self.staging.create()
     }
 
-    /// Expects that the disk has more free space than stays free.
+    /// Checks that the disk has more free space than the part that stays free.
     ///
     /// # Errors
-    /// If it has not, as if the disk were full, or if it fails.
+    /// If it does not, as if the disk were full, or if the disk fails.
     pub(crate) fn expect_space(&self) -> io::Result<()> {
         expect_space(&self.root, None)
     }
@@ -147,15 +144,6 @@ impl HarvestFolder {
         }
         self.open.get(path).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
-}
-
-/// Expects that the disk of an open file or folder has more free space than stays free.
-///
-/// # Errors
-/// If it has not, as if the disk were full, or if it fails.
-pub(super) fn expect_space(of: impl AsFd, reserve: Option<u64>) -> io::Result<()> {
-    let (free, reserve) = free_space(of, reserve)?;
-    if free <= reserve { Err(Errno::NOSPC.into()) } else { Ok(()) }
 }
 
 fn split(path: &str) -> (&str, &str) {

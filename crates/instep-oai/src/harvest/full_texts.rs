@@ -83,7 +83,7 @@ impl Harvest<'_> {
                     self.report.changed += 1;
                     commit.keep_text(&owed.path, text)?;
                 }
-                Ok(TextAnswer::Current) => commit.text_is_current(&owed.path)?,
+                Ok(TextAnswer::Current) => commit.note_current_text(&owed.path)?,
                 Ok(TextAnswer::Gone(what)) => {
                     self.report.changed += u64::from(owed.is_held);
                     commit.remove_text(&owed.path)?;
@@ -231,7 +231,9 @@ fn writing_failed(request: &Request, error: io::Error) -> HarvestError {
 
 #[cfg(test)]
 mod tests {
-    use super::{writer::WRITTEN_BETWEEN_LOOKS, *};
+    use instep_store::WRITTEN_BETWEEN_LOOKS;
+
+    use super::*;
 
     #[test]
     fn o675_a_full_text_that_never_ends_leaves_a_part_of_the_disk_free() {

@@ -4,22 +4,40 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use instep_source::{PublishMonitor, PublishProblem};
 
-/// Problems of a harvest in the background that are kept until the next scan.
+/// Problems of a harvest in the background that are kept until its end.
 const MOST_PROBLEMS: usize = 1_000;
+
+/// Problems that are warnings in the log. Further ones are for readers of its details.
+const MOST_WARNINGS: usize = 20;
 
 /// The problems of a harvest in the background, for the log.
 #[derive(Debug, Default)]
-pub(super) struct KeptProblems(Mutex<Vec<PublishProblem>>);
+pub(super) struct KeptProblems(Mutex<GatheredProblems>);
+
+#[derive(Debug, Default)]
+struct GatheredProblems {
+    problems: Vec<PublishProblem>,
+    /// The number of problems, also of those that are not kept.
+    count: usize,
+}
 
 impl KeptProblems {
-    fn lock(&self) -> MutexGuard<'_, Vec<PublishProblem>> {
+    fn lock(&self) -> MutexGuard<'_, GatheredProblems> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes them to the log.
     pub(super) fn log(&self) {
-        for problem in self.lock().drain(..) {
-            tracing::warn!("{}: {}", problem.subject, problem.what);
+        let GatheredProblems { problems, count } = std::mem::take(&mut *self.lock());
+        for (number, PublishProblem { subject, what, .. }) in problems.iter().enumerate() {
+            if number < MOST_WARNINGS {
+                tracing::warn!("{subject}: {what}");
+            } else {
+                tracing::info!("{subject}: {what}");
+            }
+        }
+        if count > MOST_WARNINGS {
+            tracing::warn!("the harvest had {} more problems", count - MOST_WARNINGS);
         }
     }
 }
@@ -27,8 +45,9 @@ impl KeptProblems {
 impl PublishMonitor for KeptProblems {
     fn problem(&self, problem: &PublishProblem) {
         let mut kept = self.lock();
-        if kept.len() < MOST_PROBLEMS {
-            kept.push(problem.clone());
+        kept.count += 1;
+        if kept.problems.len() < MOST_PROBLEMS {
+            kept.problems.push(problem.clone());
         }
     }
 }

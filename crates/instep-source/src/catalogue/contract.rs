@@ -57,9 +57,9 @@ fn keep(server: &instep_testkit::PostgresServer, schema: &str) {
 }
 
 each_engine! {
-    looking::finding_d14_a_folder_has_its_own_items_only_each_once
-    looking::finding_d14_a_search_finds_every_part_of_a_uri_and_takes_no_wildcards
-    looking::finding_d14_changes_are_counted_by_kind_and_outlive_the_log
+    looking::p14_a_folder_has_its_own_items_only_each_once
+    looking::p14_a_search_finds_every_part_of_a_uri_and_takes_no_wildcards
+    looking::p14_changes_are_counted_by_kind_and_outlive_the_log
     looking::stamps_come_in_the_order_of_keys_within_a_range
     looking::outlines_and_totals_agree_with_the_resources
     looking::the_changes_of_one_resource_come_newest_first

@@ -14,7 +14,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// Reads the patterns of a set, which are those of rsync (finding D8).
+    /// Reads the patterns of a set, which are those of rsync (P8).
     pub(super) fn new(include: &[String], exclude: &[String]) -> Result<Self, Error> {
         let paths = PathFilter::new(include, exclude);
         let paths = paths.map_err(|error| Error::option("include or exclude", error.to_string()))?;
@@ -53,7 +53,7 @@ mod tests {
     use super::{Filter, is_left_out};
 
     #[test]
-    fn finding_d8_patterns_hold_below_the_folder_of_the_set() {
+    fn p8_patterns_hold_below_the_folder_of_the_set() {
         let owned = |globs: &[&str]| globs.iter().map(|&glob| glob.to_owned()).collect::<Vec<_>>();
         let filter = Filter::new(&owned(&["*.pdf"]), &owned(&["drafts"])).unwrap();
         let below = filter.below(b"a/b/".to_vec());

@@ -11,6 +11,7 @@ use std::{
     time::SystemTime,
 };
 
+use instep_store::{SpaceWatch, expect_space};
 use resourcesync::{Digests, Hasher};
 use tempfile::NamedTempFile;
 
@@ -19,12 +20,15 @@ use account::Account;
 pub use account::SpoolUsage;
 
 /// States of resources under the names of their strongest digests, so that equal ones are kept once. Each new state
-/// takes space for its bytes; beyond a limit the oldest states are removed.
+/// takes space for its bytes; beyond a limit the oldest states are removed. None is kept on a disk without more free
+/// space than stays free.
 #[derive(Clone, Debug)]
 pub(crate) struct StateSpool {
     folder: PathBuf,
     limit: u64,
     largest: u64,
+    /// The number of bytes of the disk that stay free; `None` for the default.
+    reserve: Option<u64>,
     account: Account,
 }
 
@@ -32,7 +36,8 @@ impl StateSpool {
     /// Returns a spool in a folder, which is created with the first state.
     pub(crate) fn new(folder: impl Into<PathBuf>, limit_bytes: u64) -> Self {
         let folder = folder.into();
-        Self { account: Account::beside(&folder), folder, limit: limit_bytes, largest: u64::MAX }
+        let account = Account::beside(&folder);
+        Self { account, folder, limit: limit_bytes, largest: u64::MAX, reserve: None }
     }
 
     /// Returns the spool of a Source; `None` unless it keeps states.
@@ -146,10 +151,14 @@ impl StateSpool {
     }
 
     /// Begins to keep a state.
+    ///
+    /// # Errors
+    /// If the folder cannot be written, or no more of its disk is free than stays free.
     pub(crate) fn draft(&self) -> io::Result<StateDraft<'_>> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(&self.folder)?;
-        Ok(StateDraft { spool: self, file })
+        expect_space(file.as_file(), self.reserve)?;
+        Ok(StateDraft { spool: self, file, space: SpaceWatch::new(self.reserve) })
     }
 
     /// Drops the oldest states beyond the limit. The cost depends only on the states added and removed since the last
@@ -240,11 +249,13 @@ struct Stored {
 pub(crate) struct StateDraft<'a> {
     spool: &'a StateSpool,
     file: NamedTempFile,
+    space: SpaceWatch,
 }
 
 impl StateDraft<'_> {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all(bytes)
+        self.file.write_all(bytes)?;
+        self.space.wrote(self.file.as_file(), bytes.len() as u64)
     }
 
     /// Keeps it under the digests of the written bytes; a repeated state counts as new.

@@ -83,8 +83,8 @@ fn has_failed(error: &io::Error) -> bool {
         || StorageFailure::within(error).is_some()
 }
 
-/// Returns `true` if one of the causes is a failure of the disk, the object storage or the system, or a disk, a quota or a
-/// limit on files without space.
+/// Returns `true` if one of the causes is a failure of the disk, the object storage or the system, or a limit: the space of
+/// the disk, a quota, or the size of a file.
 fn is_of_storage(error: &(dyn std::error::Error + 'static)) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     let causes = std::iter::successors(Some(error), |error| error.source());

@@ -13,7 +13,7 @@ pub(super) fn of_set(set: &str) -> String {
     if set.is_empty() { String::new() } else { format!(" of the set {set}") }
 }
 
-/// Says what would be published as deleted.
+/// Describes what would be published as deleted.
 pub(super) fn deletions_refused(
     set: &str,
     deletions: u64,
@@ -36,7 +36,7 @@ pub(super) fn deletions_refused(
     }
 }
 
-/// Says that a set has lost the place of everything that it had.
+/// Describes that a set has lost the place of everything that it had.
 pub(super) fn set_moved(set: &str, resources: u64) -> String {
     let set = of_set(set);
     let (are, them) =

@@ -47,7 +47,7 @@ impl AnnouncedDocuments {
             .filter(|name| !name.contains('/') && name.ends_with(".xml"))
             .collect();
         for (family, capability) in FAMILIES {
-            written.extend(self.written_of(place, (family, capability), &own));
+            written.extend(self.written_of(place, family, capability, &own));
         }
         if own.contains("capabilitylist.xml") {
             let change = self.written_again("capabilitylist.xml");
@@ -66,7 +66,8 @@ impl AnnouncedDocuments {
     fn written_of(
         &mut self,
         place: &SetPlace,
-        (family, capability): (&str, Capability),
+        family: &str,
+        capability: Capability,
         own: &BTreeSet<&str>,
     ) -> Vec<WrittenDocument> {
         let root = format!("{family}.xml");

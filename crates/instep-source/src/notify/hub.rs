@@ -11,6 +11,7 @@
 mod answering;
 mod bodies;
 mod book;
+mod clock;
 #[cfg(feature = "postgres")]
 mod elsewhere;
 mod intent;
@@ -30,14 +31,14 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 pub(crate) use answering::answer_request;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, header};
 use instep_net::Cidr;
-use resourcesync::{DateTime, Uri};
+use resourcesync::Uri;
 use tokio::sync::{Notify, Semaphore};
 
 use super::{channel::NotificationChannel, client::CallbackClient, transport::Transport};
@@ -113,13 +114,13 @@ impl Hub {
 
     async fn deliver_what_is_due(self: &Arc<Self>) {
         loop {
-            let now = now();
-            let (due, next) = {
+            let (now, due, next) = {
                 let mut ledger = self.ledger();
+                let now = ledger.now();
                 for key in ledger.book.expire(now) {
                     ledger.keep(&key);
                 }
-                (ledger.book.take_due(now), ledger.book.next())
+                (now, ledger.book.take_due(now), ledger.book.next())
             };
             for key in due {
                 tokio::spawn(Arc::clone(self).serve(key));
@@ -160,10 +161,14 @@ impl Hub {
                     self.lanes.run(is_slow, delivery).await
                 }
                 // The subscriber sees the gap in the next message, which may be in flight now.
-                Ok(None) => match self.ledger().book.delivered(&key, DeliveryOutcome::Taken, now()) {
-                    true => continue,
-                    false => return,
-                },
+                Ok(None) => {
+                    let mut ledger = self.ledger();
+                    let now = ledger.now();
+                    match ledger.book.delivered(&key, DeliveryOutcome::Taken, now) {
+                        true => continue,
+                        false => return,
+                    }
+                }
                 // It is tried again later, as if there had been no answer.
                 Err(error) => {
                     tracing::warn!(%error, "a message cannot be read");
@@ -171,7 +176,7 @@ impl Hub {
                 }
             };
             let outcome = DeliveryOutcome::of(answer);
-            let goes_on = self.ledger().settle(&key, outcome, was_slow, now());
+            let goes_on = self.ledger().settle(&key, outcome, was_slow);
             self.delivered.notify_one();
             let Some(goes_on) = goes_on else {
                 self.deny(&key, "it could not be delivered to for days").await;
@@ -224,7 +229,7 @@ impl Transport for Arc<Hub> {
         if !ledger.book.has_subscribers(topic) {
             return;
         }
-        ledger.publish(topic, document, now());
+        ledger.publish(topic, document);
         drop(ledger);
         self.wake.notify_one();
     }
@@ -240,10 +245,6 @@ fn open_book(catalogue: &Catalogue, path: &Path) -> Result<Box<dyn KeepBook>, Er
     Ok(Box::new(HubStore::open(path)?))
 }
 
-fn now() -> i64 {
-    DateTime::from(SystemTime::now()).unix_micros()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,18 +258,20 @@ mod tests {
         let key: Key = ("http://a/t".to_owned(), "http://b/c".to_owned());
         {
             let mut ledger = hub.ledger();
+            let now = ledger.now();
             ledger.book.subscribe(key.clone(), None, i64::MAX);
             // More than one delivery carries, and none of them in the file.
             for _ in 0..100 {
-                ledger.book.publish(&key.0, now());
+                ledger.book.publish(&key.0, now);
             }
-            assert_eq!(ledger.book.take_due(now()), std::slice::from_ref(&key));
+            assert_eq!(ledger.book.take_due(now), std::slice::from_ref(&key));
         }
         Arc::clone(&hub).serve(key.clone()).await;
         let mut ledger = hub.ledger();
         assert_eq!(ledger.book.in_flight(&key), None);
-        let next = ledger.book.publish(&key.0, now());
-        assert_eq!(ledger.book.take_due(now()), std::slice::from_ref(&key));
+        let now = ledger.now();
+        let next = ledger.book.publish(&key.0, now);
+        assert_eq!(ledger.book.take_due(now), std::slice::from_ref(&key));
         assert_eq!(ledger.book.in_flight(&key), Some(&[next][..]));
     }
 }

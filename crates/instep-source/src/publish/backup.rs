@@ -1,13 +1,12 @@
-//! Backup and restore of data that a Source cannot compute again: its catalogue and the subscriptions of its hub
-//! (finding D1).
+//! Backup and restore of data that a Source cannot compute again: its catalogue and the subscriptions of its hub (P1).
 //!
 //! A backup is a ZIP file with a consistent copy of each database. It has no documents and packages, because the next
 //! publication writes them, and no bytes of past states, because they are bounded by age and size anyway.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, Permissions},
     io,
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
@@ -101,6 +100,9 @@ fn put_in_place(mut saved: SavedState<'_>, from: &Path, state: &Path) -> Result<
         let Some(bytes) = saved.take_out(name, &path)? else { continue };
         restored.bytes += bytes;
         restored.databases.push(name);
+        if name != CATALOGUE {
+            keep_from_others(&path)?;
+        }
         check_database(&path)?;
     }
     let catalogue = Catalogue::open(&staging.path().join(CATALOGUE))?;
@@ -233,6 +235,15 @@ fn copy_database(from: &Path, to: &Path) -> Result<(), Error> {
     copy().map_err(failed(from))
 }
 
+/// Takes the permissions of other users away from the file of the hub, which has the secrets of its subscribers.
+fn keep_from_others(path: &Path) -> Result<(), Error> {
+    let kept = fs::metadata(path).and_then(|file| {
+        let mode = file.permissions().mode() & 0o660;
+        fs::set_permissions(path, Permissions::from_mode(mode))
+    });
+    kept.map_err(Error::write(path))
+}
+
 fn check_database(path: &Path) -> Result<(), Error> {
     let check = || -> Result<String, rusqlite::Error> {
         let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -287,12 +298,28 @@ mod tests {
 
     #[test]
     fn o873_a_backup_is_not_for_everybody() {
-        use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         let file = elsewhere.path().join("backup.zip");
         published_and_saved(folder.path(), &file);
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o007, 0);
+    }
+
+    #[test]
+    fn o989_the_restored_file_of_the_hub_is_not_for_everybody() {
+        let folder = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "a").unwrap();
+        let options = PublishOptions::new(folder.path(), "http://example.org/");
+        publish(&options, &NoMonitor).unwrap();
+        let hub = options.state.join("hub.db");
+        Connection::open(&hub).unwrap().execute_batch("CREATE TABLE subscription (secret TEXT)").unwrap();
+        let file = elsewhere.path().join("backup.zip");
+        backup(&options.state, &file).unwrap();
+        fs::rename(&options.state, elsewhere.path().join("aside")).unwrap();
+        let restored = restore(&file, &options.state).unwrap();
+        assert_eq!(restored.databases, DATABASES);
+        assert_eq!(fs::metadata(&hub).unwrap().permissions().mode() & 0o007, 0);
     }
 
     #[test]

@@ -84,6 +84,13 @@ impl SourceContext {
         rebase::former_base_urls(&self.catalogue)
     }
 
+    /// Returns `true` if the catalogue has other sets by now than those that this Source was opened with.
+    #[cfg(all(feature = "serve", feature = "postgres"))]
+    pub(crate) fn has_other_sets(&self) -> Result<bool, Error> {
+        let kept = crate::records::SETS.read(&self.catalogue)?.unwrap_or_default();
+        Ok(!kept.is_empty() && !self.options.sets.iter().map(|set| &set.name).eq(&kept))
+    }
+
     /// Returns the names of the sets that are published but not wanted any more: the next publication withdraws them.
     pub(crate) fn unwanted_sets(&self) -> Result<Vec<String>, Error> {
         let mut sets = published::sets(&self.catalogue.snapshot()?)?;

@@ -67,7 +67,8 @@ impl SourceContext {
         before: &mut Before,
         now: Now,
         sink: &mut FolderSink,
-        (monitor, ends): (&dyn PublishMonitor, &dyn Fn() -> bool),
+        monitor: &dyn PublishMonitor,
+        ends: &dyn Fn() -> bool,
     ) -> Result<u64, Error> {
         let spool = StateSpool::of(&self.options).filter(|_| self.options.dumps.changes);
         let Some(spool) = &spool else {

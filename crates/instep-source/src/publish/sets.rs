@@ -27,7 +27,7 @@ pub(super) fn number(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -> Resul
     }
     sets.extend(new.into_iter().rev());
     let names: Vec<_> = sets.iter().map(|set| set.name.clone()).collect();
-    if names == kept || catalogue.is_beside() {
+    if names == kept {
         return Ok(());
     }
     let mut values = lists_begun_anew(&names, &kept, &snapshot, catalogue.now())?;
@@ -60,6 +60,29 @@ pub(super) fn number_beside(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -
     // Behind the last one no number is lost.
     sets.truncate((u64::BITS - configured.leading_zeros()) as usize);
     Ok(configured)
+}
+
+/// Gives the sets of a standby server the numbers and names that the catalogue has. The server that publishes may have other sets
+/// by now: one that is new there takes the place of one that only this server has, since it may be the same under another name.
+#[cfg(all(feature = "serve", feature = "postgres"))]
+pub(super) fn as_published(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -> Result<(), Error> {
+    let kept = SETS.read(&catalogue.snapshot()?)?.unwrap_or_default();
+    if !kept.is_empty() {
+        *sets = named_as(std::mem::take(sets), kept);
+    }
+    Ok(())
+}
+
+#[cfg(all(feature = "serve", feature = "postgres"))]
+fn named_as(sets: Vec<SetOptions>, kept: Vec<String>) -> Vec<SetOptions> {
+    let (mut known, new): (Vec<_>, Vec<_>) = sets.into_iter().partition(|set| kept.contains(&set.name));
+    let mut new = new.into_iter();
+    let named = |name: String| {
+        let place = known.iter().position(|set| set.name == name);
+        let set = place.map(|place| known.swap_remove(place)).or_else(|| new.next());
+        SetOptions { name, ..set.unwrap_or_default() }
+    };
+    kept.into_iter().map(named).collect()
 }
 
 /// Returns the numbers of sets before and now. A removed set has none now, so that it leaves neither resources nor changes to
@@ -130,6 +153,26 @@ mod tests {
         for (kept, names, expected) in table {
             assert_eq!(moves(&named(names), &named(kept)), expected, "{kept:?} {names:?}");
         }
+    }
+
+    #[cfg(all(feature = "serve", feature = "postgres"))]
+    #[test]
+    fn o973_a_standby_server_has_the_sets_of_the_server_that_publishes() {
+        let named = |own: &[&str], kept: &[&str]| {
+            let set = |name: &&str| SetOptions {
+                name: (*name).to_owned(),
+                include: vec![format!("*.{name}")],
+                ..SetOptions::folder("data")
+            };
+            let kept = kept.iter().map(|&name| name.to_owned()).collect();
+            let sets = named_as(own.iter().map(set).collect(), kept);
+            sets.into_iter().map(|set| (set.name, set.include.concat())).collect::<Vec<_>>()
+        };
+        let pair = |name: &str, of: &str| (name.to_owned(), of.to_owned());
+        assert_eq!(named(&["a", "b"], &["b", "a"]), [pair("b", "*.b"), pair("a", "*.a")]);
+        assert_eq!(named(&["a", "b"], &["z", "b"]), [pair("z", "*.a"), pair("b", "*.b")]);
+        assert_eq!(named(&["a", "b"], &["b"]), [pair("b", "*.b")]);
+        assert_eq!(named(&["b"], &["a", "b"]), [pair("a", ""), pair("b", "*.b")]);
     }
 
     #[test]

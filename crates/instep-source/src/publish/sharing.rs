@@ -7,8 +7,8 @@
 //! 512 KiB under that number. Large documents go ahead in several transactions; the rows of a publication are written
 //! in one.
 //!
-//! Removals are rows for a while. A server that missed some compares all documents, and so do a server that starts and
-//! a publisher before its first publication, because its folder may have older documents of the same length. A record
+//! Removals are rows for a while. A server that missed some compares all documents. So do a server that starts, and a
+//! publisher before its first publication: their folders may have older documents of the same length. A record
 //! names the last publication that was shared. If it is another one, an earlier version of the program has published:
 //! rows and folder are made equal, and all documents are written again.
 

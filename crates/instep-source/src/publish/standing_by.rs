@@ -43,7 +43,7 @@ impl HeldFolder {
         let mut options = self.options.clone();
         let Some(catalogue) = rebase::place_of_catalogue(&options)?.beside()? else { return Ok(None) };
         rebase::check(&options, &catalogue)?;
-        sets::number(&mut options.sets, &catalogue)?;
+        sets::as_published(&mut options.sets, &catalogue)?;
         SourceContext::beside(options, catalogue).map(Some)
     }
 

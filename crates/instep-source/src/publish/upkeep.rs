@@ -197,6 +197,26 @@ mod tests {
     }
 
     #[test]
+    fn o980_a_preview_leaves_no_file_beside_the_catalogue() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.txt"), "a").unwrap();
+        let options = PublishOptions::new(folder.path(), "http://example.org/");
+        publish(&options, &NoMonitor).unwrap();
+        let names = || {
+            let mut names: Vec<_> =
+                fs::read_dir(&options.state).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort_unstable();
+            names
+        };
+        let before = names();
+        fs::write(folder.path().join("b.txt"), "b").unwrap();
+        let mut differences = 0;
+        preview(&options, &NoMonitor, &mut |_| differences += 1).unwrap();
+        assert_eq!(differences, 1);
+        assert_eq!(names(), before);
+    }
+
+    #[test]
     fn o476_a_state_that_can_only_be_read_is_checked_and_previewed() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a.txt"), "a").unwrap();

@@ -96,7 +96,7 @@ pub(super) fn run<'a, T>(
     let waiting_files = &Mutex::new(waiting_files);
     thread::scope(|scope| {
         let longest = catalogue.longest_key();
-        let recorder = scope.spawn(move || record_all(record, &waiting_observations, (longest, monitor)));
+        let recorder = scope.spawn(move || record_all(record, &waiting_observations, longest, monitor));
         let hashers: Vec<_> = (0..threads.max(1))
             .map(|_| {
                 let observations = observations.clone();
@@ -158,7 +158,8 @@ fn hash<'a>(
 fn record_all(
     record: &Record<'_>,
     waiting: &Receiver<Vec<Observation>>,
-    (longest, monitor): (Option<usize>, &dyn PublishMonitor),
+    longest: Option<usize>,
+    monitor: &dyn PublishMonitor,
 ) -> Result<(Recorded, u64), CatalogueError> {
     let mut recorded = Recorded::default();
     let (mut parts, mut many, mut too_long) = (Vec::new(), 0, 0);

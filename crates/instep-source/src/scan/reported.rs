@@ -112,7 +112,7 @@ pub(crate) fn record_reported(
             Some((root, path)) => {
                 reported.paths.push(PathReport { root, path, may_be_deletion: state.is_none() });
             }
-            None => reported.take_named(holdings, catalogue, (uri, state), options.sets)?,
+            None => reported.take_named(holdings, catalogue, uri, state, options.sets)?,
         }
     }
     if reported.paths.is_empty() && reported.listed.is_empty() {
@@ -203,7 +203,7 @@ fn record_files(
     let recording = catalogue.begin_to_record(observed)?;
     drop(alone);
     let mut recorded = recording.wait()?;
-    recorded.add(&scan_folders(holdings, catalogue, (&guarded, &unguarded), options, monitor)?);
+    recorded.add(&scan_folders(holdings, catalogue, &guarded, &unguarded, options, monitor)?);
     if let Some(spool) = hashing.spool.as_ref().filter(|_| hasher.done.kept > 0) {
         spool.trim().map_err(Error::write(spool.folder()))?;
     }
@@ -214,7 +214,8 @@ fn record_files(
 fn scan_folders(
     holdings: &Holdings,
     catalogue: &Catalogue,
-    (guarded, unguarded): (&[PathBuf], &[PathBuf]),
+    guarded: &[PathBuf],
+    unguarded: &[PathBuf],
     options: &ScanOptions,
     monitor: &dyn PublishMonitor,
 ) -> Result<Recorded, Error> {

@@ -196,6 +196,13 @@ impl StandbyLoop {
 
     /// Shows what was published since the last look.
     fn look(&mut self) -> Result<(), Error> {
+        if let Some(source) = &self.source
+            && source.has_other_sets()?
+        {
+            // It is opened again with the sets that the publishing server has now, and listeners open their channels again.
+            let source = self.held.open_beside()?;
+            (self.source, self.shown, self.messages) = (source, None, 0);
+        }
         let source = match self.source.take() {
             Some(source) => source,
             None => match self.held.open_beside()? {

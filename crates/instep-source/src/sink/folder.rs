@@ -10,11 +10,12 @@ use std::{
     path::PathBuf,
 };
 
-use instep_store::{RootFolder, StagedName, Staging, sync_group};
+use instep_store::{RootFolder, SpaceWatch, StagedName, Staging, sync_group};
 
 use super::{
     Rank, Sink, StageBody,
     open_folder::{OpenFolder, length_of, split, stage_folder},
+    staged::{StagedDocument, WatchedDocument},
     twins::{TwinRule, compress, has_twin, twin},
 };
 use crate::Error;
@@ -37,29 +38,25 @@ pub(crate) struct FolderSink {
     /// `None` until something is staged.
     open: Option<OpenFolder>,
     staged: Vec<StagedDocument>,
-}
-
-#[derive(Debug)]
-struct StagedDocument {
-    rank: Rank,
-    name: String,
-    number: StagedName,
-    length: u64,
+    /// Over all that is staged.
+    space: SpaceWatch,
 }
 
 impl FolderSink {
-    /// Documents go below `path`; with `gzip_twins` each XML document has a `.xml.gz` beside it. Of sinks with the
-    /// same `purpose` one is at work at a time.
+    /// Returns a sink that writes documents below `path`; with `gzip_twins` each XML document has a `.xml.gz` beside it.
+    /// Only one sink with the same `purpose` may be at work at a time.
     pub(crate) fn new(path: impl Into<PathBuf>, purpose: &str, gzip_twins: bool) -> Self {
         let twins = if gzip_twins { TwinRule::Made } else { TwinRule::Removed };
-        Self { path: path.into(), purpose: purpose.to_owned(), twins, open: None, staged: Vec::new() }
+        let (path, purpose) = (path.into(), purpose.to_owned());
+        Self { path, purpose, twins, open: None, staged: Vec::new(), space: SpaceWatch::default() }
     }
 
     /// Copies of the documents of another server go below `path`.
     #[cfg(feature = "postgres")]
     pub(crate) fn of_copies(path: impl Into<PathBuf>) -> Self {
         let (path, purpose) = (path.into(), "copies".to_owned());
-        Self { path, purpose, twins: TwinRule::AsNamed, open: None, staged: Vec::new() }
+        let (twins, space) = (TwinRule::AsNamed, SpaceWatch::default());
+        Self { path, purpose, twins, open: None, staged: Vec::new(), space }
     }
 
     /// Stages a copy of a document that was modified at a time, unless `fill` finds that it cannot be completed; returns
@@ -228,7 +225,10 @@ impl FolderSink {
 
 impl Sink for FolderSink {
     fn stage(&mut self, name: &str, rank: Rank, body: StageBody<'_>) -> Result<u64, Error> {
-        let staged = self.stage_file(name, |_, file| body(file))?;
+        let mut space = self.space;
+        let staged =
+            self.stage_file(name, |_, file| body(&mut WatchedDocument { file, space: &mut space }))?;
+        self.space = space;
         if self.twins == TwinRule::Made && has_twin(name) {
             self.stage_gzip(rank, name, staged.0)?;
         }
@@ -301,6 +301,8 @@ impl Drop for FolderSink {
 mod tests {
     use std::io::Write;
 
+    use instep_store::Shortage;
+
     use super::*;
 
     #[test]
@@ -319,6 +321,24 @@ mod tests {
         assert_eq!(std::fs::read_dir(stage).unwrap().count(), 3);
         sink.commit(&[]).unwrap();
         assert_eq!(std::fs::read(folder.path().join("resourcesync/dump.zip")).unwrap(), [4]);
+    }
+
+    #[test]
+    fn o981_a_disk_is_not_filled_to_its_end_by_large_documents() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sink = FolderSink::new(folder.path(), "lists", false);
+        sink.space = SpaceWatch::new(Some(u64::MAX));
+        let mut stage = |name: &str, length: usize| {
+            let mut write =
+                |file: &mut dyn Write| file.write_all(&vec![b'x'; length]).map_err(Error::write(name));
+            sink.write(name, Rank::Part, &mut write)
+        };
+        stage("resourcesync/changelist.xml", 10).unwrap();
+        let Error::Write { source, .. } = stage("resourcesync/dump.zip", 9 << 20).unwrap_err() else {
+            panic!("another error")
+        };
+        assert_eq!(Shortage::behind(&source), Some(Shortage::Room));
+        assert!(source.to_string().contains("make room"), "{source}");
     }
 
     #[test]

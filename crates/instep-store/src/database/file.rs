@@ -21,6 +21,10 @@ use crate::parent::parent_folder;
 /// and the longest of those, a large migration, takes seconds.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The log of the last transactions beside a file, and the index of that log.
+const LOG: &str = "-wal";
+const INDEX: &str = "-shm";
+
 /// Opens a file that no process writes, without creating its log or its index, which SQLite creates even for reading.
 pub(super) fn open_at_rest(path: &Path, cache_kib: u32) -> Result<Connection, DatabaseError> {
     let mut address = "file:".to_owned();
@@ -120,11 +124,7 @@ pub(super) fn temporary_copy(connection: &Connection, path: &Path) -> Result<Tem
 /// Copies a file that no process writes, with the log that a killed process left beside it; `None` if there is no
 /// log.
 pub(super) fn copy_with_log(path: &Path) -> Result<Option<TempDir>, DatabaseError> {
-    let log = |path: &Path| {
-        let mut name = path.as_os_str().to_owned();
-        name.push("-wal");
-        PathBuf::from(name)
-    };
+    let log = |path: &Path| beside(path, LOG);
     let failing = |source| DatabaseError::Backup { path: path.to_owned(), source };
     // A link under either name is not followed: no copy is made, and SQLite refuses to open the link.
     let is_file =
@@ -136,6 +136,46 @@ pub(super) fn copy_with_log(path: &Path) -> Result<Option<TempDir>, DatabaseErro
     let copy = in_copy(&folder, path);
     fs::copy(log(path), log(&copy)).and_then(|_| fs::copy(path, &copy)).map_err(failing)?;
     Ok(Some(folder))
+}
+
+/// Returns the path of a file that SQLite makes beside another one.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// The log and the index that SQLite makes beside a file even for a reader, who cannot remove them again. They are
+/// removed when this is dropped, after all connections of the reader, unless another process uses the file.
+#[derive(Debug)]
+pub(super) struct ReadingTraces {
+    /// The file; `None` if a log with transactions was there before, which no reader may remove.
+    path: Option<PathBuf>,
+}
+
+impl ReadingTraces {
+    /// Returns the traces of a reader that is about to open a file.
+    pub(super) fn before(path: &Path) -> Self {
+        let found = fs::symlink_metadata(beside(path, LOG));
+        let has_log = found.map_or_else(
+            |error| error.kind() != io::ErrorKind::NotFound,
+            |log| !log.is_file() || log.len() > 0,
+        );
+        Self { path: (!has_log).then(|| path.to_owned()) }
+    }
+}
+
+impl Drop for ReadingTraces {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path
+            && fs::symlink_metadata(beside(path, INDEX)).is_ok()
+            && let Ok(connection) = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        {
+            // A connection that has read and may write removes both when it is closed, if it is the last one of all
+            // processes. A failure is ignored: the next process that writes removes them.
+            let _ = is_empty(&connection);
+        }
+    }
 }
 
 /// Returns the place of a copy of a file in its temporary folder.

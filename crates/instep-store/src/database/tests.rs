@@ -79,6 +79,34 @@ fn b23_who_only_reads_an_older_file_sees_it_migrated_and_changes_nothing() {
 }
 
 #[test]
+fn o980_reading_a_file_leaves_nothing_beside_it_unless_another_process_uses_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("state.db");
+    write_first(&path);
+    let before = files(dir.path());
+    for schema in [schema(&[FIRST]), schema(&[FIRST, SECOND])] {
+        let beside = schema.open_beside(&path).unwrap();
+        drop(beside.connect(64).unwrap());
+        drop(beside);
+        assert_eq!(files(dir.path()), before);
+    }
+    let writer = schema(&[FIRST]).open(&path).unwrap();
+    drop(schema(&[FIRST]).open_beside(&path).unwrap());
+    writer.execute("INSERT INTO word VALUES ('more')", []).unwrap();
+    drop(schema(&[FIRST]).open_beside(&path).unwrap());
+    let count = "SELECT count(*) FROM word";
+    assert_eq!(writer.query_row(count, [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+    // As a killed process leaves it.
+    let killed = dir.path().join("killed.db");
+    for ending in ["", "-wal"] {
+        fs::copy(format!("{}{ending}", path.display()), format!("{}{ending}", killed.display())).unwrap();
+    }
+    let log = fs::read(dir.path().join("killed.db-wal")).unwrap();
+    drop(schema(&[FIRST]).open_beside(&killed).unwrap());
+    assert_eq!(fs::read(dir.path().join("killed.db-wal")).unwrap(), log, "transactions stay where they are");
+}
+
+#[test]
 fn o444_processes_that_open_an_older_file_at_the_same_time_migrate_it_once() {
     let dir = tempfile::tempdir().unwrap();
     for round in 0..8 {
@@ -150,7 +178,7 @@ fn files(folder: &Path) -> BTreeMap<OsString, Vec<u8>> {
 }
 
 #[test]
-fn finding_d5_a_file_that_nobody_writes_is_read_without_a_trace() {
+fn p5_a_file_that_nobody_writes_is_read_without_a_trace() {
     let dir = tempfile::tempdir().unwrap();
     for name in ["plain", "with 100%? of #them", "killed"] {
         let folder = dir.path().join(name);

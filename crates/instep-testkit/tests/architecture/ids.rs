@@ -13,17 +13,18 @@ fn rules() -> BTreeSet<String> {
     table.lines().filter_map(|line| line.split('\t').next().map(str::to_owned)).collect()
 }
 
-/// Returns the ids in the first column of the tables of a document.
-fn first_column(document: &str) -> BTreeSet<String> {
+/// Returns the ids in the first column of the tables of a document, in their order.
+fn first_column(document: &str) -> Vec<String> {
     let text = std::fs::read_to_string(root().join(document)).unwrap();
     let cells = text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
     cells.map(|cell| cell.trim().trim_matches('`').to_owned()).filter(|cell| is_id(cell)).collect()
 }
 
-/// Returns `true` for a capital letter and a number of at most two digits: a threat or a finding.
+/// Returns `true` for a capital letter and a number of at most three digits: a threat or a finding.
 fn is_numbered(word: &str) -> bool {
-    let number = word.strip_prefix(|c: char| matches!(c, 'A' | 'B' | 'C' | 'D' | 'O' | 'R' | 'S' | 'W'));
-    number.is_some_and(|number| (1..=2).contains(&number.len()) && number.bytes().all(|c| c.is_ascii_digit()))
+    let number =
+        word.strip_prefix(|c: char| matches!(c, 'A' | 'B' | 'C' | 'D' | 'O' | 'P' | 'R' | 'S' | 'W'));
+    number.is_some_and(|number| (1..=3).contains(&number.len()) && number.bytes().all(|c| c.is_ascii_digit()))
 }
 
 /// Returns `true` for the id of a threat or a finding, or of a question that the standard leaves open.
@@ -122,17 +123,22 @@ fn each_threat_names_a_test_that_exists_and_begins_with_its_id() {
     assert!(wrong.is_empty(), "docs/threats.md names tests that are not there:\n{}", wrong.join("\n"));
 }
 
-/// Returns `true` if the name of a test begins with an id, maybe among others: `d9_d11_...`. Findings that share their ids
-/// with threats are told from them by `finding_`.
-fn is_about(test: &str, id: &str, is_shared: bool) -> bool {
-    let rest = if is_shared { test.strip_prefix("finding_") } else { Some(test) };
-    let is_numbered = |part: &&str| is_numbered(&part.to_uppercase());
-    rest.is_some_and(|rest| rest.split('_').take_while(is_numbered).any(|part| part.eq_ignore_ascii_case(id)))
+/// Returns the ids that the name of a test begins with: `p9_p11_each_round_has_a_line` is about P9 and P11.
+fn ids_of_test(test: &str) -> impl Iterator<Item = String> {
+    test.split('_').map(str::to_uppercase).take_while(|part| is_numbered(part))
+}
+
+#[test]
+fn each_id_is_in_one_row_of_one_table() {
+    let mut ids: Vec<String> = TABLES.into_iter().flat_map(first_column).collect();
+    ids.sort_unstable();
+    let twice: BTreeSet<&str> =
+        ids.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0].as_str()).collect();
+    assert!(twice.is_empty(), "in two rows of {TABLES:?}: {twice:?}");
 }
 
 #[test]
 fn each_finding_has_a_test_that_begins_with_its_id() {
-    let threats = first_column("docs/threats.md");
     let files = files(&["crates", "xtask"], &["rs"]);
     let of_python = self::files(&["python"], &["py"]);
     let in_python = of_python.iter().flat_map(|(_, text)| {
@@ -144,8 +150,8 @@ fn each_finding_has_a_test_that_begins_with_its_id() {
         text.lines().filter_map(|line| line.trim_start().strip_prefix("(\"")?.split(['"', ',']).next())
     });
     let in_rust = files.iter().flat_map(|(_, text)| text.lines().filter_map(name_of_function));
-    let tests: BTreeSet<&str> = in_rust.chain(in_python).chain(of_seeds).collect();
-    let kept = |id: &String| tests.iter().any(|test| is_about(test, id, threats.contains(id)));
-    let open: Vec<_> = first_column("docs/findings.md").into_iter().filter(|id| !kept(id)).collect();
+    let tested: BTreeSet<String> = in_rust.chain(in_python).chain(of_seeds).flat_map(ids_of_test).collect();
+    let open: Vec<_> =
+        first_column("docs/findings.md").into_iter().filter(|id| !tested.contains(id)).collect();
     assert!(open.is_empty(), "rows of docs/findings.md without a test: {}", open.join(", "));
 }

@@ -33,7 +33,7 @@ pub(crate) fn axe() -> Option<String> {
 }
 
 #[tokio::test]
-async fn finding_d14_axe_finds_nothing_on_any_page_at_any_width_in_light_and_dark() {
+async fn p14_axe_finds_nothing_on_any_page_at_any_width_in_light_and_dark() {
     let (Some([chromium]), Some(axe)) = (peers::find(["chromium"]), axe()) else { return };
     let folder = sample::folder();
     let serving = Serving::start(folder.path(), &["--versions"]);
@@ -50,8 +50,7 @@ async fn finding_d14_axe_finds_nothing_on_any_page_at_any_width_in_light_and_dar
 }
 
 #[tokio::test]
-async fn finding_d26_long_names_and_an_empty_source_fit_every_width_and_folders_are_named_as_people_read_them()
- {
+async fn p26_long_names_and_an_empty_source_fit_every_width_and_folders_are_named_as_people_read_them() {
     let (Some([chromium]), Some(axe)) = (peers::find(["chromium"]), axe()) else { return };
     let (empty, long) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let folder = format!("a folder — {}Übersetzungen", "with many words ".repeat(8));
@@ -91,7 +90,7 @@ async fn open(chromium: &Path, path: &str) -> (Page, Serving, tempfile::TempDir)
 }
 
 #[tokio::test]
-async fn finding_d14_a_keyboard_is_enough() {
+async fn p14_a_keyboard_is_enough() {
     let Some([chromium]) = peers::find(["chromium"]) else { return };
     let (mut page, _serving, _folder) = open(&chromium, "").await;
     let focused = "document.activeElement.textContent.trim()";
@@ -107,7 +106,7 @@ async fn finding_d14_a_keyboard_is_enough() {
 }
 
 #[tokio::test]
-async fn finding_d14_everything_is_there_without_scripts() {
+async fn p14_everything_is_there_without_scripts() {
     let Some([chromium]) = peers::find(["chromium"]) else { return };
     let folder = sample::folder();
     let serving = Serving::start(folder.path(), &[]);

@@ -27,7 +27,7 @@ fn add(fleet: &Path, name: &str, url: &str) {
 }
 
 #[tokio::test]
-async fn finding_d14_the_pages_of_a_fleet_are_accessible_at_any_width_in_light_and_dark() {
+async fn p14_the_pages_of_a_fleet_are_accessible_at_any_width_in_light_and_dark() {
     let Some([chromium]) = peers::find(["chromium"]) else { return };
     let (folder, home) = (sample::folder(), tempfile::tempdir().unwrap());
     let source = Serving::start(folder.path(), &[]);

@@ -36,7 +36,7 @@ async fn a_change_appears_on_a_page_that_is_open() {
 }
 
 #[tokio::test]
-async fn finding_d14_a_pdf_is_shown_by_the_reader_of_the_browser() {
+async fn p14_a_pdf_is_shown_by_the_reader_of_the_browser() {
     let Some([chromium]) = peers::find(["chromium"]) else { return };
     let folder = folder(&[("letter.pdf", &pdf())]);
     let serving = Serving::start(folder.path(), &[]);
@@ -73,7 +73,7 @@ fn pdf() -> String {
 }
 
 #[tokio::test]
-async fn finding_d14_a_preview_shows_pictures_and_runs_nothing() {
+async fn p14_a_preview_shows_pictures_and_runs_nothing() {
     let Some([chromium]) = peers::find(["chromium"]) else { return };
     let active = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"40\" height=\"30\"><script>parent.ran = 1; top.ran = 1</script>\
         <rect width=\"40\" height=\"30\" onload=\"top.ran = 1\"/></svg>";

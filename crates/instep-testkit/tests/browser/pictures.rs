@@ -39,7 +39,7 @@ async fn the_pages_of_a_source_can_be_shown_in_the_documentation() {
 }
 
 #[tokio::test]
-async fn finding_d14_the_page_of_a_copy_with_problems_is_accessible() {
+async fn p14_the_page_of_a_copy_with_problems_is_accessible() {
     let Some([chromium]) = peers::find(["chromium"]) else { return };
     let (source, copies) = (FakeSource::start(), tempfile::tempdir().unwrap());
     for number in 0..40 {
@@ -84,7 +84,7 @@ async fn the_page_of_a_copy_can_be_shown_in_the_documentation() {
 }
 
 #[tokio::test]
-async fn finding_d14_a_document_with_a_stylesheet_is_a_page_in_a_browser_that_knows_xslt() {
+async fn p14_a_document_with_a_stylesheet_is_a_page_in_a_browser_that_knows_xslt() {
     let Some([chromium]) = peers::find(["chromium"]) else { return };
     let folder = sample::folder();
     let serving = Serving::start(folder.path(), &["--stylesheet"]);

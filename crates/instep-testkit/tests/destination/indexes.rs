@@ -24,6 +24,18 @@ fn o48_an_index_of_which_no_part_can_be_had_is_a_lost_inventory() {
 }
 
 #[test]
+fn o988_an_index_within_an_index_is_reported_with_the_way_to_copy_it() {
+    let copy = Copy::laid_out(|layout| layout.part_entries = Some(2));
+    copy.source.rewrite("resourcelist-0001.xml", |text| {
+        let text = text.replace("urlset", "sitemapindex");
+        text.replace("<url>", "<sitemap>").replace("</url>", "</sitemap>")
+    });
+    let run = copy.sync();
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    assert!(format!("{:?}", run.heard.problems).contains("from its own URL"), "{:?}", run.heard);
+}
+
+#[test]
 fn o49_an_index_without_a_time_that_was_applied_takes_back_nothing_that_came_by_another_set_since() {
     let mut layout = Layout::new();
     layout.change_list = false;

@@ -47,7 +47,7 @@ fn changed() -> Copy {
 }
 
 #[test]
-fn finding_d5_a_dry_run_over_a_copy_changes_nothing_in_its_folder() {
+fn p5_a_dry_run_over_a_copy_changes_nothing_in_its_folder() {
     let copy = changed();
     fs::write(copy.dir().join(".instep/plan-1.sqlite"), "left by a killed run").unwrap();
     let before = snapshot(&copy.dir());
@@ -64,7 +64,7 @@ fn finding_d5_a_dry_run_over_a_copy_changes_nothing_in_its_folder() {
 }
 
 #[test]
-fn finding_d5_a_dry_run_works_in_a_folder_that_cannot_be_written() {
+fn p5_a_dry_run_works_in_a_folder_that_cannot_be_written() {
     let copy = changed();
     let folders = [copy.dir(), copy.dir().join(".instep"), copy.dir().join(".instep/staging")];
     let set = |mode| {
@@ -79,7 +79,7 @@ fn finding_d5_a_dry_run_works_in_a_folder_that_cannot_be_written() {
 }
 
 #[test]
-fn finding_d5_a_dry_run_reads_what_a_killed_run_left_in_the_log_of_the_state() {
+fn p5_a_dry_run_reads_what_a_killed_run_left_in_the_log_of_the_state() {
     let copy = changed();
     let state = copy.dir().join(".instep/state.sqlite");
     let writing = rusqlite::Connection::open(&state).unwrap();
@@ -96,7 +96,7 @@ fn finding_d5_a_dry_run_reads_what_a_killed_run_left_in_the_log_of_the_state() {
 }
 
 #[test]
-fn finding_d5_a_dry_run_and_an_audit_wait_for_the_end_of_a_run() {
+fn p5_a_dry_run_and_an_audit_wait_for_the_end_of_a_run() {
     let copy = changed();
     let running = fs::File::open(copy.dir().join(".instep/lock")).unwrap();
     flock(&running, FlockOperation::LockExclusive).unwrap();
@@ -107,7 +107,7 @@ fn finding_d5_a_dry_run_and_an_audit_wait_for_the_end_of_a_run() {
 }
 
 #[test]
-fn finding_d5_a_dry_run_that_fails_makes_no_folder() {
+fn p5_a_dry_run_that_fails_makes_no_folder() {
     let copy = Copy::of_three();
     assert_eq!(dry(&copy, Via::Cheapest).exit_code(), 0);
     copy.source.fail_always("resourcelist.xml", Fault::Status(500));

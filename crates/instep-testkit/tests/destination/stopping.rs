@@ -165,7 +165,7 @@ fn b12_hashing_ends_within_a_file() {
 }
 
 #[test]
-fn finding_d9_what_arrived_of_a_resource_is_continued_by_the_next_run_and_the_one_after_it() {
+fn p9_what_arrived_of_a_resource_is_continued_by_the_next_run_and_the_one_after_it() {
     const MIB: usize = 1 << 20;
     let bytes: Vec<u8> = (0..8 * MIB as u64).map(|number| ((number * 2_654_435_761) >> 13) as u8).collect();
     let copy = Copy::of(FakeSource::start().with_resources([("large", bytes)]));
@@ -193,7 +193,7 @@ fn finding_d9_what_arrived_of_a_resource_is_continued_by_the_next_run_and_the_on
 }
 
 #[test]
-fn finding_d9_what_arrived_of_an_earlier_state_is_fetched_anew() {
+fn p9_what_arrived_of_an_earlier_state_is_fetched_anew() {
     let copy = Copy::of(FakeSource::start().with_resources([("large", vec![1; 4 << 20])]));
     copy.source.fail("large", [Fault::Stall(2 << 20)]);
     let mut options = SyncOptions::new(copy.source.url(""), copy.dir());
@@ -226,7 +226,7 @@ impl Monitor for UntilWaiting {
 }
 
 #[test]
-fn finding_d10_whoever_is_waited_for_is_reported_while_documents_are_awaited_too() {
+fn p10_whoever_is_waited_for_is_reported_while_documents_are_awaited_too() {
     for fault in [Fault::Hold, Fault::RetryAfter(503, "1000000000".to_owned())] {
         let copy = Copy::of(FakeSource::start().with_resources([("a", "text")]));
         copy.source.fail_always("resourcelist.xml", fault);

@@ -1,5 +1,5 @@
-//! The errors of a copy: each names the request, the answer and what to do (finding D15), and `status` names the
-//! Sources (finding D10).
+//! The errors of a copy: each names the request, the answer and what to do (P15), and `status` names the Sources
+//! (P10).
 
 use std::{
     fs,
@@ -134,7 +134,7 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn finding_d15_each_error_of_a_copy_says_what_was_asked_for_what_answered_and_what_to_do() {
+fn p15_each_error_of_a_copy_says_what_was_asked_for_what_answered_and_what_to_do() {
     let mut wrong = Vec::new();
     for case in CASES {
         let (site, folder) = (site(case.pages), tempfile::tempdir().unwrap());
@@ -181,7 +181,7 @@ fn tls(name: &str) -> PathBuf {
 }
 
 #[test]
-fn finding_d15_an_expired_certificate_is_named_as_such() {
+fn p15_an_expired_certificate_is_named_as_such() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("data")).unwrap();
     let port = free_port().unwrap();

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use instep_testkit::{FakeSource, Fault, Run, Tree, instep, wait_for_part};
 
 #[test]
-fn finding_d9_half_a_resource_outlives_every_signal_and_the_rest_is_asked_for() {
+fn p9_half_a_resource_outlives_every_signal_and_the_rest_is_asked_for() {
     for (signal, code) in [("-KILL", None), ("-TERM", Some(143)), ("-INT", Some(130))] {
         let folder = tempfile::tempdir().unwrap();
         let (copy, truth) = (folder.path().join("copy"), folder.path().join("truth"));

@@ -47,7 +47,7 @@ impl Scene {
 }
 
 #[test]
-fn finding_d15_errors_of_folders_name_the_path_and_what_to_do() {
+fn p15_errors_of_folders_name_the_path_and_what_to_do() {
     let scene = Scene::new();
     fs::write(scene.path("file"), "").unwrap();
     fs::create_dir(scene.path("full")).unwrap();
@@ -109,7 +109,7 @@ fn finding_d15_errors_of_folders_name_the_path_and_what_to_do() {
 }
 
 #[test]
-fn finding_d15_a_locked_copy_names_its_holder_and_one_without_permission_its_path() {
+fn p15_a_locked_copy_names_its_holder_and_one_without_permission_its_path() {
     let scene = Scene::new();
     let copy = scene.path("copy");
     let _ = Run::of(instep(["sync"]).arg(scene.source.url("")).arg(&copy)).with_code(0);
@@ -131,7 +131,7 @@ fn finding_d15_a_locked_copy_names_its_holder_and_one_without_permission_its_pat
 }
 
 #[test]
-fn finding_d15_errors_of_hosts_say_the_url_once() {
+fn p15_errors_of_hosts_say_the_url_once() {
     let scene = Scene::new();
     let port = free_port().unwrap();
     // It accepts connections but speaks an unknown protocol.
@@ -230,7 +230,7 @@ fn tls(folder: &Path, name: &str, request: &[&str], days: &str) -> (Server, Path
 }
 
 #[test]
-fn finding_d15_a_database_that_cannot_be_reached_is_named_once() {
+fn p15_a_database_that_cannot_be_reached_is_named_once() {
     let scene = Scene::new();
     let place = format!("postgres://instep@127.0.0.1:{}/copies", free_port().unwrap());
     let mut sync = instep(["sync", "--state", &place]);
@@ -243,7 +243,7 @@ fn finding_d15_a_database_that_cannot_be_reached_is_named_once() {
 }
 
 #[test]
-fn finding_d15_errors_of_tls_say_what_is_wrong_with_the_certificate() {
+fn p15_errors_of_tls_say_what_is_wrong_with_the_certificate() {
     let folder = tempfile::tempdir().unwrap();
     let name = ["-addext", "subjectAltName=IP:127.0.0.1"];
     let (server, trusted) = tls(folder.path(), "right", &name, "30");

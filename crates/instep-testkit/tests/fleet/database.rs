@@ -124,3 +124,52 @@ fn o714_a_server_of_pages_ends_also_if_a_page_waits_for_the_database() {
     pages.signal("-TERM");
     assert_eq!(pages.ended(), Some(143));
 }
+
+#[test]
+fn o970_pages_of_a_fleet_are_answered_while_its_database_hangs_and_say_what_is_missing() {
+    let Some([psql]) = peers::find(["psql"]) else { return };
+    let Some(server) = PostgresServer::start() else { return };
+    let (fleet, url) = (FleetFolder::new(), server.url());
+    let served = Running::source(&fleet.data("data", 1));
+    let into = fleet.path("a");
+    let words = ["add", &served.url, "--name", "a", "--into", into.to_str().unwrap(), "--state", &url];
+    fleet.ends(&words, 0);
+    let run = fleet.start(&["--state", &url]);
+    instep_testkit::wait_until("it is in step", || {
+        fleet.source(&["show", "a", "--state", &url]).stdout.contains(": in-step")
+    });
+    let _locked = LockedTable::lock(psql, &server, "instep_fleet.look");
+    let page = get(&run, "/");
+    assert!(page.status == 200 && page.body.contains("The trends are missing"), "{}", page.body);
+    let page = get(&run, "/source/a/");
+    assert!(
+        page.status == 200 && page.body.contains("the documents of this Source are missing"),
+        "{}",
+        page.body
+    );
+    assert_eq!(get(&run, "/api/v1/sources/a/looks").status, 503);
+}
+
+#[test]
+fn o977_a_copy_of_a_fleet_whose_folder_does_not_know_its_state_can_be_exported() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (fleet, url) = (FleetFolder::new(), server.url());
+    let served = Running::source(&fleet.data("data", 1));
+    let into = fleet.path("copy");
+    let words = ["add", &served.url, "--name", "a", "--into", into.to_str().unwrap(), "--state", &url];
+    fleet.ends(&words, 0);
+    let run = fleet.start(&["--state", &url]);
+    instep_testkit::wait_until("it is in step", || {
+        fleet.source(&["show", "a", "--state", &url]).stdout.contains(": in-step")
+    });
+    drop(run);
+    std::fs::remove_dir_all(into.join(".instep")).unwrap();
+    let state = format!("{url}?copy=a");
+    let export = |form: &[&str]| {
+        let words = [&["export", "copy", "--state", &state][..], form].concat();
+        drop(Run::of(&mut fleet.command(&words)).with_code(0));
+    };
+    export(&["--folder", "files"]);
+    export(&["--bagit", "bag"]);
+    assert!(fleet.path("files/0.txt").is_file() && fleet.path("bag/data/0.txt").is_file());
+}

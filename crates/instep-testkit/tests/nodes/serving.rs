@@ -248,3 +248,30 @@ fn o631_a_standby_server_shows_the_documents_although_its_first_look_failed_midw
         Answer::of(port, ".well-known/resourcesync").is_ok_and(|answer| answer.status == 200)
     });
 }
+
+#[test]
+fn o973_a_standby_server_shows_the_sets_that_the_catalogue_has_by_now() {
+    let Some(source) = SharedSource::new() else { return };
+    fs::create_dir(source.room.path().join("data/texts")).unwrap();
+    source.write("texts/a.txt", "one");
+    let sets = "[[set]]\nname = \"first\"\ncontent = \"texts\"\n";
+    fs::write(source.room.path().join("sets.toml"), sets).unwrap();
+    let first = source.start("first", source.port, &["--config", "sets.toml"]);
+    first.wait_for("ready");
+    let port = free_port().unwrap();
+    let second = source.start("second", port, &["--standby", "--config", "sets.toml"]);
+    second.wait_for("standby");
+    let has_topic_of = |set: &str| {
+        let topic = format!("resourcesync/{set}/change-notification");
+        wait_until("the topic of the set is there", || {
+            Answer::of(port, &topic).is_ok_and(|answer| answer.status == 204)
+        });
+    };
+    has_topic_of("first");
+    // As the server that publishes records it when its configuration has another name.
+    source.sql(
+        "UPDATE instep_source.meta SET value = convert_to(replace(convert_from(value, 'UTF8'), 'first', 'other'), 'UTF8')
+         WHERE name = 'sets'",
+    );
+    has_topic_of("other");
+}

@@ -15,6 +15,15 @@ const MOST_LOST: usize = 1_024 + 512;
 /// The resources that the worker that shares a Source can lose.
 const MOST_LOST_BY_FIRST: usize = 2_048 + 512;
 
+/// Notes the shares that are removed before their workers have ended them.
+const NOTE_CUT_OFF: &str = "
+    CREATE TABLE instep.cut_off (sharer bigint);
+    CREATE FUNCTION instep.note_cut_off() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN INSERT INTO instep.cut_off VALUES (OLD.sharer); RETURN NULL; END $$;
+    CREATE TRIGGER cut_off AFTER DELETE ON instep.share
+        FOR EACH ROW WHEN (NOT OLD.ended) EXECUTE FUNCTION instep.note_cut_off();
+";
+
 /// A fleet with three workers, then one Source that takes each of them some time.
 struct OneSource {
     fleet: SharedFleet,
@@ -24,8 +33,13 @@ struct OneSource {
 
 impl OneSource {
     fn new() -> Option<Self> {
+        Self::with_transfers("24")
+    }
+
+    /// Returns the same with another number of transfers, of all workers together.
+    fn with_transfers(transfers: &str) -> Option<Self> {
         let fleet = SharedFleet::new()?;
-        let limits = ["--runs-per-host", "1", "--per-host", "24"];
+        let limits = ["--runs-per-host", "1", "--per-host", transfers];
         let workers: Vec<_> = ["one", "two", "three"].map(|folder| fleet.work(folder, &limits)).into();
         let path = |number: usize| format!("n/{number:05}.txt");
         let source =
@@ -127,4 +141,17 @@ fn when_the_worker_that_shares_a_large_source_is_killed_another_one_concludes() 
     assert!(one.fetched_again() <= most, "{} were fetched again", one.fetched_again());
     let checkpoints = "SELECT count(*) FROM instep.set_of_resources WHERE datetime IS NOT NULL";
     assert_eq!(one.fleet.sql(checkpoints), "1");
+}
+
+#[test]
+fn o961_workers_that_help_commit_what_they_have_before_another_run_removes_the_plan() {
+    // One transfer for each worker: all that waits in its queue would take longer than the other run waits.
+    let Some(one) = OneSource::with_transfers("3") else { return };
+    let first = one.wait_for_all();
+    one.wait_for_some(1);
+    one.fleet.sql(NOTE_CUT_OFF);
+    one.workers[first].signal("-KILL");
+    let cut_off = || one.fleet.sql("SELECT count(*) FROM instep.cut_off");
+    wait_until("another run has removed the plan", || cut_off() != "0");
+    assert_eq!(cut_off(), "1", "the share of the killed worker, and no other");
 }

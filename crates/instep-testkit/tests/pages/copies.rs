@@ -11,7 +11,7 @@ use crate::{
 };
 
 #[test]
-fn finding_d14_a_copy_that_follows_shows_what_it_holds_and_what_happens() {
+fn p14_a_copy_that_follows_shows_what_it_holds_and_what_happens() {
     let folder = folder(&[("a.txt", "abc"), ("b/c.txt", "def")]);
     let source = Serving::start(folder.path(), &[]);
     let copies = tempfile::tempdir().unwrap();
@@ -40,7 +40,7 @@ fn finding_d14_a_copy_that_follows_shows_what_it_holds_and_what_happens() {
 }
 
 #[test]
-fn finding_d28_a_page_says_in_step_only_of_a_copy_that_equals_its_source() {
+fn p28_a_page_says_in_step_only_of_a_copy_that_equals_its_source() {
     let source = FakeSource::start().with_resources([("a.txt", "a"), ("b.txt", "b")]);
     let copies = tempfile::tempdir().unwrap();
     let copy = copies.path().join("copy");
@@ -68,7 +68,7 @@ fn finding_d28_a_page_says_in_step_only_of_a_copy_that_equals_its_source() {
 }
 
 #[test]
-fn finding_d14_the_pages_of_a_copy_say_what_went_wrong_and_what_to_do() {
+fn p14_the_pages_of_a_copy_say_what_went_wrong_and_what_to_do() {
     let source = FakeSource::start();
     source.put("good.txt", "good");
     source.put("bad.txt", "bad");
@@ -94,7 +94,7 @@ fn finding_d14_the_pages_of_a_copy_say_what_went_wrong_and_what_to_do() {
 }
 
 #[test]
-fn finding_d14_the_pages_of_another_process_show_the_run_under_way_and_the_lag_before_them() {
+fn p14_the_pages_of_another_process_show_the_run_under_way_and_the_lag_before_them() {
     let source = FakeSource::start();
     source.put("good.txt", "good");
     source.snapshot();

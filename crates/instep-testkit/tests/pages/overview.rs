@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[test]
-fn finding_d14_the_first_page_shows_how_much_there_is_how_it_changes_and_what_it_offers() {
+fn p14_the_first_page_shows_how_much_there_is_how_it_changes_and_what_it_offers() {
     let folder = folder(&[("a/1.txt", "one"), ("a/2.txt", "two"), ("b/3.json", "{}"), ("4.txt", "four")]);
     let serving = Serving::start(folder.path(), &[]);
     fs::write(folder.path().join("a/1.txt"), "changed").unwrap();
@@ -44,7 +44,7 @@ fn finding_d14_the_first_page_shows_how_much_there_is_how_it_changes_and_what_it
 }
 
 #[test]
-fn finding_d14_the_state_is_a_page_for_people_and_json_for_programs() {
+fn p14_the_state_is_a_page_for_people_and_json_for_programs() {
     let folder = folder(&[("a.txt", "abc")]);
     let serving = Serving::start(folder.path(), &[]);
     let page = serving.page("status");
@@ -62,7 +62,7 @@ fn finding_d14_the_state_is_a_page_for_people_and_json_for_programs() {
 }
 
 #[test]
-fn finding_d14_a_page_says_who_is_connected_and_channels_lead_there() {
+fn p14_a_page_says_who_is_connected_and_channels_lead_there() {
     let folder = folder(&[("a.txt", "abc")]);
     let serving = Serving::start(folder.path(), &[]);
     let page = serving.page("resourcesync/connected");
@@ -79,7 +79,7 @@ fn finding_d14_a_page_says_who_is_connected_and_channels_lead_there() {
 }
 
 #[test]
-fn finding_d14_style_and_script_come_from_this_host_and_are_kept_by_browsers() {
+fn p14_style_and_script_come_from_this_host_and_are_kept_by_browsers() {
     let folder = folder(&[("a.txt", "abc")]);
     let serving = Serving::start(folder.path(), &[]);
     let page = serving.page("");
@@ -95,7 +95,7 @@ fn finding_d14_style_and_script_come_from_this_host_and_are_kept_by_browsers() {
 }
 
 #[test]
-fn finding_d14_a_set_has_a_page_with_what_it_offers() {
+fn p14_a_set_has_a_page_with_what_it_offers() {
     let folder = folder(&[("a.txt", "abc")]);
     let serving = Serving::start(folder.path(), &[]);
     let page = serving.page("resourcesync/set?name=");

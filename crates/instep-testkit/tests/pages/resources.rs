@@ -10,7 +10,7 @@ use crate::{
 };
 
 #[test]
-fn finding_d14_folders_can_be_browsed_sorted_and_left_upwards() {
+fn p14_folders_can_be_browsed_sorted_and_left_upwards() {
     let folder =
         folder(&[("a/x y/1.txt", "1"), ("a/x y/2.txt", "22"), ("a/3.txt", "4444"), ("a/5.txt", "5")]);
     let serving = Serving::start(folder.path(), &[]);
@@ -31,7 +31,7 @@ fn finding_d14_folders_can_be_browsed_sorted_and_left_upwards() {
 }
 
 #[test]
-fn finding_d14_a_folder_without_a_page_of_its_own_is_a_listing_for_people_and_absent_for_programs() {
+fn p14_a_folder_without_a_page_of_its_own_is_a_listing_for_people_and_absent_for_programs() {
     let folder = folder(&[("a/1.txt", "1"), ("own/index.html", "mine")]);
     let serving = Serving::start(folder.path(), &[]);
     assert!(serving.page("a/").contains(">1.txt</a>"));
@@ -40,7 +40,7 @@ fn finding_d14_a_folder_without_a_page_of_its_own_is_a_listing_for_people_and_ab
 }
 
 #[test]
-fn finding_d14_a_long_folder_goes_on_on_the_next_page() {
+fn p14_a_long_folder_goes_on_on_the_next_page() {
     let folder = tempfile::tempdir().unwrap();
     for number in 0..620 {
         fs::write(folder.path().join(format!("{number:04}.txt")), "x").unwrap();
@@ -72,7 +72,7 @@ fn o600_the_pages_of_a_long_folder_have_a_folder_whose_siblings_begin_with_its_n
 }
 
 #[test]
-fn finding_d14_the_search_finds_any_part_of_a_path_in_either_case() {
+fn p14_the_search_finds_any_part_of_a_path_in_either_case() {
     let folder =
         folder(&[("a/one.txt", "1"), ("b/Two.txt", "2"), ("b/three.md", "3"), ("names/\u{e9} <i>.txt", "4")]);
     let serving = Serving::start(folder.path(), &[]);
@@ -95,7 +95,7 @@ fn finding_d14_the_search_finds_any_part_of_a_path_in_either_case() {
 }
 
 #[test]
-fn finding_d14_a_resource_has_a_page_whose_command_verifies_it() {
+fn p14_a_resource_has_a_page_whose_command_verifies_it() {
     let Some([shell, _, _]) = peers::find(["sh", "curl", "sha256sum"]) else { return };
     let folder = folder(&[("it's <b>.txt", "the <b>text</b>"), ("page.html", "<script>alert(1)</script>")]);
     let serving = Serving::start(folder.path(), &[]);
@@ -121,7 +121,7 @@ fn finding_d14_a_resource_has_a_page_whose_command_verifies_it() {
 }
 
 #[test]
-fn finding_d14_the_history_of_a_resource_shows_what_differs_where_versions_are_kept() {
+fn p14_the_history_of_a_resource_shows_what_differs_where_versions_are_kept() {
     let folder = folder(&[("a.txt", "one\ntwo\nthree\n")]);
     let serving = Serving::start(folder.path(), &["--versions"]);
     fs::write(folder.path().join("a.txt"), "one\n<2>\nthree\n").unwrap();
@@ -135,7 +135,7 @@ fn finding_d14_the_history_of_a_resource_shows_what_differs_where_versions_are_k
 }
 
 #[test]
-fn finding_d14_without_versions_the_history_is_that_of_the_change_list() {
+fn p14_without_versions_the_history_is_that_of_the_change_list() {
     let folder = folder(&[("a.txt", "one")]);
     let serving = Serving::start(folder.path(), &[]);
     fs::write(folder.path().join("a.txt"), "other").unwrap();
@@ -145,7 +145,7 @@ fn finding_d14_without_versions_the_history_is_that_of_the_change_list() {
 }
 
 #[test]
-fn finding_d14_a_document_has_a_page_and_nothing_else_of_the_disk_has() {
+fn p14_a_document_has_a_page_and_nothing_else_of_the_disk_has() {
     let folder = folder(&[("a.txt", "abc")]);
     let serving = Serving::start(folder.path(), &[]);
     let page = serving.page("resourcesync/document?name=resourcesync/resourcelist.xml");

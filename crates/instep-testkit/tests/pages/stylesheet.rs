@@ -12,7 +12,7 @@ use crate::{
 const INSTRUCTION: &str = "<?xml-stylesheet type=\"text/xsl\" href=\"/resourcesync/stylesheet.xsl\"?>\n";
 
 #[test]
-fn finding_d14_a_stylesheet_adds_one_instruction_to_each_document_and_nothing_else() {
+fn p14_a_stylesheet_adds_one_instruction_to_each_document_and_nothing_else() {
     let folder = folder(&[("a.txt", "abc"), ("b.txt", "def")]);
     let publish = |options: &[&str]| {
         let run = instep(["publish", "--base-url", "http://example.com/"].iter().chain(options))
@@ -42,7 +42,7 @@ fn finding_d14_a_stylesheet_adds_one_instruction_to_each_document_and_nothing_el
 }
 
 #[test]
-fn finding_d14_validators_and_destinations_do_not_mind_a_stylesheet() {
+fn p14_validators_and_destinations_do_not_mind_a_stylesheet() {
     let folder = folder(&[("a.txt", "abc"), ("b.txt", "def")]);
     let serving = Serving::start(folder.path(), &["--stylesheet"]);
     let sheet = serving.get("resourcesync/stylesheet.xsl", PROGRAM);

@@ -8,7 +8,7 @@ use crate::{
 };
 
 #[test]
-fn finding_d14_a_person_who_finds_nothing_is_told_what_may_be_meant() {
+fn p14_a_person_who_finds_nothing_is_told_what_may_be_meant() {
     let folder = folder(&[("papers/2021/report.pdf", "1"), ("papers/2021/other.md", "2")]);
     let serving = Serving::start(folder.path(), &[]);
     let answer = serving.get("papers/2021/Reprot.pdf", PERSON);
@@ -28,7 +28,7 @@ fn finding_d14_a_person_who_finds_nothing_is_told_what_may_be_meant() {
 }
 
 #[test]
-fn finding_d14_a_person_who_follows_the_batch_link_is_told_how_to_use_it() {
+fn p14_a_person_who_follows_the_batch_link_is_told_how_to_use_it() {
     let folder = folder(&[("a.txt", "abc")]);
     let serving = Serving::start(folder.path(), &[]);
     let page = serving.page("resourcesync/batch");
@@ -38,7 +38,7 @@ fn finding_d14_a_person_who_follows_the_batch_link_is_told_how_to_use_it() {
 }
 
 #[test]
-fn finding_d14_names_from_the_content_are_text_on_every_page() {
+fn p14_names_from_the_content_are_text_on_every_page() {
     let folder = folder(&[("<img src=x onerror=alert(1)>/a.txt", "1"), ("\u{202e}txt.exe", "2")]);
     let serving = Serving::start(folder.path(), &[]);
     fs::write(folder.path().join("<script>alert(1)<.txt"), "3").unwrap();

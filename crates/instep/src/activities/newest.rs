@@ -3,6 +3,7 @@
 
 use resourcesync::{Change, DateTime};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use serde_json::Value;
 
 const TABLES: &str = "
 CREATE TABLE former (uri TEXT NOT NULL PRIMARY KEY, time TEXT NOT NULL, change INTEGER NOT NULL) WITHOUT ROWID;
@@ -56,8 +57,24 @@ impl NewestActivities {
         Ok(Self(connection))
     }
 
+    /// Takes the activities of a page of the former collection.
+    pub(super) fn take_former_page(&self, page: &Value) -> rusqlite::Result<()> {
+        for item in page["orderedItems"].as_array().into_iter().flatten() {
+            let change = match item["type"].as_str() {
+                Some("Create") => Change::Created,
+                Some("Delete") => Change::Deleted,
+                _ => Change::Updated,
+            };
+            let time = item["endTime"].as_str().and_then(|time| DateTime::parse(time).ok());
+            if let (Some(uri), Some(time)) = (item["object"]["id"].as_str(), time) {
+                self.take_former(&ResourceActivity { uri: uri.to_owned(), time, change })?;
+            }
+        }
+        Ok(())
+    }
+
     /// Takes an activity of the former collection.
-    pub(super) fn take_former(&self, activity: &ResourceActivity) -> rusqlite::Result<()> {
+    fn take_former(&self, activity: &ResourceActivity) -> rusqlite::Result<()> {
         let sql = "INSERT OR REPLACE INTO former VALUES (?1, ?2, ?3)";
         let ResourceActivity { uri, time, change } = activity;
         self.0.prepare_cached(sql)?.execute(params![uri, time.to_string(), number_of(change)])?;

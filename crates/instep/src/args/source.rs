@@ -203,33 +203,7 @@ impl SourceArgs {
         let mut options = PublishOptions::new(folder, base_url);
         options.guard.allow_empty = self.allow_empty;
         options.guard.most = most_deletions(self.max_delete.unwrap_or_default());
-        let mut content_args = self.content_args;
-        content_args.hash.clone_from(&self.hash);
-        content_args.guard = options.guard;
-        content_args.documents = self.out.as_ref().and_then(DocumentsOut::objects).cloned();
-        let from = self.from.as_deref().and_then(Path::to_str);
-        let has_objects = from.is_some_and(ObjectPlace::is_meant);
-        if !from.is_some_and(RepositoryUrl::is_meant) && config.shared("set").is_none() {
-            content_args.refuse_harvest_options()?;
-        }
-        if let Some(sets) = sets(config, folder, &content_args)? {
-            if let Some(from) = &self.from {
-                bail!(
-                    "{} has [[set]], each with its own resources, so {} would not be read: write from = {:?} in one of \
-                     them, or use another --config",
-                    config.path().display(),
-                    from.display(),
-                    from.display().to_string()
-                );
-            }
-            options.sets = sets;
-        } else if content_args.names_inventory() && !has_objects {
-            bail!("--inventory replaces the listing of a bucket; publish s3://BUCKET/PREFIX with it");
-        } else if let Some(path) = self.from {
-            let place =
-                ContentPlace { root: folder, prefix: None, set: "", full_texts: false, inventory: None };
-            options.sets[0].content = vec![content_args.content(path, place, config)?];
-        }
+        self.set_content(folder, config, &mut options)?;
         let rules = Rules::read(config)?;
         for set in &mut options.sets {
             rules.add_to(set);
@@ -267,5 +241,43 @@ impl SourceArgs {
         options.overwrite_documents = self.overwrite_documents;
         options.robots = !self.no_robots;
         Ok(options)
+    }
+
+    /// Sets the content of each set: the places of `[[set]]`, or the one that `--from` names. Otherwise the folder is the
+    /// content.
+    fn set_content(
+        &self,
+        folder: &Path,
+        config: &Config,
+        options: &mut PublishOptions,
+    ) -> anyhow::Result<()> {
+        let mut content_args = self.content_args.clone();
+        content_args.hash.clone_from(&self.hash);
+        content_args.guard = options.guard;
+        content_args.documents = self.out.as_ref().and_then(DocumentsOut::objects).cloned();
+        let from = self.from.as_deref().and_then(Path::to_str);
+        let has_objects = from.is_some_and(ObjectPlace::is_meant);
+        if !from.is_some_and(RepositoryUrl::is_meant) && config.shared("set").is_none() {
+            content_args.refuse_harvest_options()?;
+        }
+        if let Some(sets) = sets(config, folder, &content_args)? {
+            if let Some(from) = &self.from {
+                bail!(
+                    "{} has [[set]], each with its own resources, so {} would not be read: write from = {:?} in one of \
+                     them, or use another --config",
+                    config.path().display(),
+                    from.display(),
+                    from.display().to_string()
+                );
+            }
+            options.sets = sets;
+        } else if content_args.names_inventory() && !has_objects {
+            bail!("--inventory replaces the listing of a bucket; publish s3://BUCKET/PREFIX with it");
+        } else if let Some(path) = self.from.clone() {
+            let place =
+                ContentPlace { root: folder, prefix: None, set: "", full_texts: false, inventory: None };
+            options.sets[0].content = vec![content_args.content(path, place, config)?];
+        }
+        Ok(())
     }
 }

@@ -146,7 +146,8 @@ pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
     if text.starts_with(['.', '/']) {
         return Err(format!("{text:?} is a path; write the URL of the Source, such as https://example.org/"));
     }
-    if text.split_once("://").is_some_and(|(_, rest)| rest.split('/').next().unwrap_or(rest).contains('@')) {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    if rest.split(['/', '?', '#']).next().unwrap_or_default().contains('@') {
         return Err(
             "a login in a URL is seen by every user of this machine; put it in a file in netrc format \
              and name that with --netrc-file, or a token with --bearer-file"
@@ -187,7 +188,7 @@ fn is_of_the_web(text: &str) -> bool {
     matches!(scheme.as_deref(), Some("http" | "https"))
 }
 
-/// Reads the path of a folder or file. Refuses a URL, which would become a folder with that name (finding D4).
+/// Reads the path of a folder or file. Refuses a URL, which would become a folder with that name (P4).
 pub(crate) fn path(text: &str) -> Result<PathBuf, String> {
     match text.split_once("://") {
         Some(("s3", _)) => Err(format!(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
-use instep_destination::Contents;
+use instep_destination::{Contents, CopyLocation};
 use instep_objects::ObjectPlace;
 use resourcesync::DateTime;
 use serde_json::json;
@@ -38,6 +38,11 @@ pub(crate) struct ExportCommand {
     /// A copy has former states only if it keeps versions: sync --all-versions.
     #[arg(long, value_parser = values::datetime, value_name = "DATETIME", conflicts_with = "cdxj")]
     as_of: Option<DateTime>,
+    /// State of the copy in PostgreSQL, if DIR does not know it: postgres://USER@HOST/DATABASE?copy=NAME
+    ///
+    /// The copy of a Source that instep run keeps with --state has the name of the Source.
+    #[arg(long, value_name = "URL")]
+    state: Option<String>,
 }
 
 /// The forms, one of which must be selected.
@@ -64,7 +69,8 @@ Examples:
   instep publish ./bag --from ./bag/resources.jsonl --base-url https://example.org/ --out /srv/documents --state /srv/state
   instep export ./copy --bagit ./bag-of-january --as-of 2026-01-31
   instep export ./state --folder ./files
-  instep export ./state --cdxj ./index.cdxj";
+  instep export ./state --cdxj ./index.cdxj
+  instep export ./none --folder ./files --state 'postgres://me@db.example/copies?copy=letters'";
 
 /// The counts of an export.
 #[derive(Default)]
@@ -94,7 +100,7 @@ fn expect_outside(copy: &Path, folder: &Path) -> anyhow::Result<()> {
 impl ExportCommand {
     /// Runs the command.
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
-        let contents = Contents::open(&self.dir)?;
+        let contents = Contents::open_at(&self.copy())?;
         for folder in self.form.bagit.iter().chain(&self.form.folder) {
             expect_outside(&self.dir, folder)?;
         }
@@ -102,15 +108,15 @@ impl ExportCommand {
         let ExportForms { bagit, folder, objects, cdxj } = &self.form;
         let place = match (bagit, folder, objects, cdxj) {
             (Some(bag), ..) => {
-                self.fill(Box::new(BagWriter::begin(bag)?), &contents, (&mut tally, output))?;
+                self.fill(Box::new(BagWriter::begin(bag)?), &contents, &mut tally, output)?;
                 bag.display().to_string()
             }
             (_, Some(folder), ..) => {
-                self.fill(Box::new(FolderWriter::begin(folder)?), &contents, (&mut tally, output))?;
+                self.fill(Box::new(FolderWriter::begin(folder)?), &contents, &mut tally, output)?;
                 folder.display().to_string()
             }
             (.., Some(objects), _) => {
-                self.fill(Box::new(ObjectWriter::begin(objects)?), &contents, (&mut tally, output))?;
+                self.fill(Box::new(ObjectWriter::begin(objects)?), &contents, &mut tally, output)?;
                 objects.to_string()
             }
             (.., Some(index)) => {
@@ -129,7 +135,8 @@ impl ExportCommand {
         &self,
         mut form: Box<dyn ExportForm>,
         contents: &Contents,
-        (tally, output): (&mut ExportTally, &Output),
+        tally: &mut ExportTally,
+        output: &Output,
     ) -> anyhow::Result<()> {
         let mut failed = Ok(());
         tally.later = in_parts(contents, self.as_of, &mut |resources, all| {
@@ -149,7 +156,16 @@ impl ExportCommand {
             failed.is_ok()
         })?;
         failed?;
-        form.finish(instep_destination::status(&self.dir)?.url.as_deref())
+        form.finish(instep_destination::status_at(&self.copy())?.url.as_deref())
+    }
+
+    /// Returns the place of the copy.
+    fn copy(&self) -> CopyLocation {
+        let copy = CopyLocation::in_folder(&self.dir);
+        match &self.state {
+            Some(url) => copy.with_state(url),
+            None => copy,
+        }
     }
 }
 

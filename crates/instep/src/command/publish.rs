@@ -183,7 +183,7 @@ fn show_faults(unpacked: &Unpacked, output: &Output) -> bool {
     !unpacked.faults.is_empty()
 }
 
-/// Prints the settings that the operator adds to the web server, so that readers find the Source (finding D13) and
+/// Prints the settings that the operator adds to the web server, so that readers find the Source (P13) and
 /// cannot read its state (C17).
 fn show_setup(server: WebServer, options: &PublishOptions, output: &Output) -> anyhow::Result<Exit> {
     let setup = instep_source::setup(options)?;

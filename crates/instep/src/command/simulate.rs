@@ -134,7 +134,7 @@ impl SimulateCommand {
             .map_err(|source| instep_source::Error::Listen { address: self.listen.clone(), source })?;
         let address = listener.local_addr()?;
         let generated = Arc::new(self.generated(state)?);
-        let options = self.serve_options(state, (&generated, faults), &format!("http://{address}/"));
+        let options = self.serve_options(state, &generated, faults, &format!("http://{address}/"));
         let limits = options.limits.clone();
         let events = Arc::clone(monitor) as Arc<dyn instep_source::PublishMonitor>;
         let source = Source::start(options, events).await?;
@@ -185,7 +185,8 @@ impl SimulateCommand {
     fn serve_options(
         &self,
         state: &std::path::Path,
-        (generated, faults): (&Arc<Generated>, &Faults),
+        generated: &Arc<Generated>,
+        faults: &Faults,
         base_url: &str,
     ) -> ServeOptions {
         let mut options = ServeOptions::new(state);

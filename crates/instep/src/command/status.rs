@@ -21,7 +21,8 @@ use crate::{
 
 /// Show the state of a copy: resources held, lag, last run, problems
 ///
-/// The exit code is 3 while resources are pending, which the next run tries again.
+/// The exit code is 3 while resources are pending, which the next run tries again, and otherwise 0, also if the last run
+/// failed: see --exit-code.
 #[derive(Debug, Args)]
 pub(crate) struct StatusCommand {
     /// The folder of the copy
@@ -30,6 +31,9 @@ pub(crate) struct StatusCommand {
     /// Show only the Source with this URL
     #[arg(long, value_name = "URL")]
     source: Option<String>,
+    /// End with the exit code of the last run if it was not 0; of several Sources, with the highest
+    #[arg(long, conflicts_with = "listen")]
+    exit_code: bool,
     /// Show the state as pages at this address until a signal; port 0 for any free one
     #[arg(long, value_parser = values::address, value_name = "ADDRESS", conflicts_with = "source")]
     listen: Option<String>,
@@ -47,7 +51,11 @@ impl StatusCommand {
         }
         show(output, &status);
         output.object("status", copy::to_json(&status));
-        Ok(if status.owed > 0 { Exit::Problems } else { Exit::Done })
+        Ok(match last_exit_code(&status) {
+            Some(code) if self.exit_code && code > 0 => Exit::from_code(code),
+            _ if status.owed > 0 => Exit::Problems,
+            _ => Exit::Done,
+        })
     }
 
     /// Serves the pages of the copy until a signal.
@@ -56,7 +64,7 @@ impl StatusCommand {
         let shutdown = CancellationToken::new();
         let signals =
             runtime::Signals::listen(&runtime, shutdown.clone(), *output, "pages that are open are closed");
-        // SIGHUP must not end the server (finding D2). It has no further effect: there is no configuration to read
+        // SIGHUP must not end the server (P2). It has no further effect: there is no configuration to read
         // again.
         let _hangups = runtime::Hangups::listen(&runtime);
         let served = runtime.block_on(async {
@@ -67,6 +75,12 @@ impl StatusCommand {
         served?;
         Ok(signals.exit())
     }
+}
+
+/// Returns the exit code of the last run; of several Sources, the highest one. `None` if no run has ended yet.
+fn last_exit_code(status: &Status) -> Option<u8> {
+    let codes = status.sources.iter().filter_map(|source| source.last_run.as_ref()?.exit_code);
+    codes.max().or(status.last_exit_code)
 }
 
 /// Keeps only the Source with a URL in the status, with its problems and pending resources.

@@ -84,7 +84,7 @@ impl UnfinishedFolder {
             }
             out => out.with_context(failed)?,
         };
-        let copied = copy_verified(held, bytes, (&mut out, &target))?;
+        let copied = copy_verified(held, bytes, &mut out, &target)?;
         match &copied {
             Ok(_) => {
                 if let Some(modified) = held.metadata.lastmod {

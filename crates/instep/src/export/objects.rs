@@ -71,7 +71,7 @@ impl ExportForm for ObjectWriter {
             return Ok(Some(format!("its path is longer than the {LONGEST_KEY} bytes of a key")));
         }
         let mut file = tempfile::tempfile().context("Cannot write a temporary file")?;
-        let length = match copy_verified(held, bytes, (&mut file, Path::new(key)))? {
+        let length = match copy_verified(held, bytes, &mut file, Path::new(key))? {
             Ok((length, _)) => length,
             Err(what) => return Ok(Some(what)),
         };

@@ -24,7 +24,8 @@ pub(super) type CopiedBytes = Result<(u64, Digests), String>;
 pub(super) fn copy_verified(
     held: &HeldResource,
     bytes: Bytes,
-    (to, name): (&mut dyn Write, &Path),
+    to: &mut dyn Write,
+    name: &Path,
 ) -> anyhow::Result<CopiedBytes> {
     let mut from = match bytes {
         Ok(from) => from,

@@ -6,7 +6,7 @@ use tokio::net::TcpListener;
 /// Listens on an address.
 ///
 /// Errors: the address cannot be used. The error is the same as for a Source, so that it gets the same exit code and
-/// advice (finding D12).
+/// advice (P12).
 pub(super) async fn listen(address: &str) -> Result<TcpListener, Error> {
     let failed = |source| Error::Listen { address: address.to_owned(), source };
     TcpListener::bind(address).await.map_err(failed)

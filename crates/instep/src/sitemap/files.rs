@@ -144,7 +144,8 @@ impl SitemapFiles {
             all_faults.extend(Some(faults).filter(|faults| !faults.is_empty()));
             if form == Form::Index && !self.parts.is_empty() {
                 bail!(
-                    "{} is an index within an index, which the Sitemap protocol does not allow",
+                    "{} is an index within an index, which the Sitemap protocol does not allow: name its lists in the \
+                     outer index, or treat it as a Sitemap of its own",
                     list.display()
                 );
             }

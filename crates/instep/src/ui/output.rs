@@ -50,7 +50,7 @@ impl Output {
     pub(crate) fn new(global: &Global) -> Self {
         let log_json = global.log_format == LogFormat::Json;
         let bars = match global.progress {
-            // Nothing is drawn beside a JSON log, because each of its lines must be JSON (finding D7).
+            // Nothing is drawn beside a JSON log, because each of its lines must be JSON (P7).
             When::Always => !log_json,
             When::Never => false,
             When::Auto => io::stderr().is_terminal() && !global.quiet && !global.json && !log_json,

@@ -39,7 +39,7 @@ const PROBLEMS_SHOWN: u64 = 20;
 pub(crate) struct ProgressDisplay {
     output: Output,
     shared: Arc<DisplayShared>,
-    /// `true` if the run follows its Source, and so each of its rounds gets a line (finding D11).
+    /// `true` if the run follows its Source, and so each of its rounds gets a line (P11).
     follows: bool,
     /// `true` if at least one round is over.
     has_waited: AtomicBool,

@@ -2,7 +2,10 @@
 
 use std::{
     net::SocketAddr,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -21,11 +24,17 @@ use super::{
 };
 use crate::service;
 
+/// The most resources that are left out in a phase and printed one by one. Further ones are only counted: a repository
+/// or a list may have any number of them.
+const LEFT_OUT_SHOWN: u64 = 20;
+
 /// The monitor of a Source.
 pub(crate) struct Publishing {
     output: Output,
     bar: ProgressBar,
     served: Mutex<ServedState>,
+    /// The problems of this phase that leave a resource out.
+    left_out: AtomicU64,
 }
 
 /// The state of a server, as the service manager shows it.
@@ -46,7 +55,7 @@ impl Publishing {
             bar.enable_steady_tick(Duration::from_millis(120));
             stream::draw(&bar);
         }
-        Self { output, bar, served: Mutex::default() }
+        Self { output, bar, served: Mutex::default(), left_out: AtomicU64::new(0) }
     }
 
     /// Returns `true` if a server began to answer requests since the last call.
@@ -66,10 +75,20 @@ impl Publishing {
         }
     }
 
-    /// Clears the drawing.
+    /// Clears the drawing, and prints how many problems were not shown.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
         stream::clear();
+        self.end_phase();
+    }
+
+    /// Prints how many problems of a phase were not shown, and counts those of the next one.
+    fn end_phase(&self) {
+        let hidden = self.left_out.swap(0, Ordering::Relaxed).saturating_sub(LEFT_OUT_SHOWN);
+        if hidden > 0 && !self.output.verbose && !self.output.json {
+            let line = format!("! ... and {}; -v shows each", counted(hidden, "more problem"));
+            self.output.log(LineLevel::Error, &line);
+        }
     }
 }
 
@@ -102,6 +121,7 @@ impl Differences {
 
 impl PublishMonitor for Publishing {
     fn phase(&self, phase: PublishPhase) {
+        self.end_phase();
         self.bar.set_prefix(match phase {
             PublishPhase::Scan => "scanning files",
             PublishPhase::Write => "writing documents",
@@ -183,7 +203,10 @@ impl PublishMonitor for Publishing {
             "problem",
             json!({ "subject": problem.subject, "what": problem.what, "skipped": problem.skipped }),
         );
-        if !self.output.json && (problem.skipped || !self.output.quiet) {
+        let is_one_of_many = problem.skipped
+            && self.left_out.fetch_add(1, Ordering::Relaxed) >= LEFT_OUT_SHOWN
+            && !self.output.verbose;
+        if !self.output.json && !is_one_of_many && (problem.skipped || !self.output.quiet) {
             let line = format!("! {}: {}", name(&problem.subject), name(&problem.what));
             self.output.log(if problem.skipped { LineLevel::Error } else { LineLevel::Warn }, &line);
         }

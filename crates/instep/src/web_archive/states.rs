@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use instep_store::{SpaceWatch, expect_space};
 use instep_warc::PayloadDigest;
 use resourcesync::{Algorithm, Hasher};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -50,6 +51,8 @@ pub(super) struct States {
     base_url: String,
     pub(super) folder: PathBuf,
     pub(super) seen: Connection,
+    /// The number of bytes of the disk that stay free; `None` for the default.
+    reserve: Option<u64>,
     elsewhere: u64,
     /// The first resource that is not below the base URL.
     first_elsewhere: Option<String>,
@@ -65,7 +68,8 @@ impl States {
         let base_url = format!("{base_url}{slash}");
         let seen = Connection::open("")?;
         seen.execute_batch(TABLES)?;
-        Ok(Self { base_url, folder: folder.to_owned(), seen, elsewhere: 0, first_elsewhere: None })
+        let folder = folder.to_owned();
+        Ok(Self { base_url, folder, seen, reserve: None, elsewhere: 0, first_elsewhere: None })
     }
 
     /// Returns the number of records about resources that are not below the base URL.
@@ -135,8 +139,8 @@ impl States {
     /// Writes a body to the file of its digest. Returns its name and its length.
     ///
     /// # Errors
-    /// If the body cannot be read or written, or if it `is_plain` and has another digest than its record states:
-    /// revisits would find it by that digest (B38).
+    /// If the body cannot be read or written, no more of the disk is free than stays free, or if it `is_plain` and has
+    /// another digest than its record states: revisits would find it by that digest (B38).
     pub(super) fn keep(
         &mut self,
         body: &mut dyn Read,
@@ -144,6 +148,8 @@ impl States {
         is_plain: bool,
     ) -> io::Result<(String, u64)> {
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        expect_space(file.as_file(), self.reserve)?;
+        let mut space = SpaceWatch::new(self.reserve);
         let mut hasher = Hasher::new(&[Algorithm::Sha256]);
         let comparable = digest.filter(|_| is_plain).and_then(StatedDigest::parse);
         let mut check = comparable.map(DigestCheck::begin);
@@ -160,6 +166,7 @@ impl States {
                 check.update(&buffer[..read]);
             }
             file.write_all(&buffer[..read])?;
+            space.wrote(file.as_file(), read as u64)?;
             length += read as u64;
         }
         if let Some(difference) = check.and_then(DigestCheck::finish) {
@@ -261,4 +268,20 @@ fn readable(file: &File) -> io::Result<()> {
 /// are written.
 pub(super) fn digest_key(text: &str) -> String {
     PayloadDigest::parse(text).map_or_else(|| text.trim().to_owned(), |digest| digest.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o981_no_body_is_unpacked_on_a_disk_without_more_space_than_stays_free() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut states = States::begin("http://example.org/", folder.path()).unwrap();
+        states.keep(&mut &b"a body"[..], None, true).unwrap();
+        states.reserve = Some(u64::MAX);
+        let error = states.keep(&mut &b"another"[..], None, true).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }

@@ -7,7 +7,7 @@ use instep_testkit::{FakeSource, ReceivedRequest};
 use crate::support::{BASE, folder, instep, output_of, run};
 
 #[test]
-fn finding_d4_a_url_is_refused_as_a_folder() {
+fn p4_a_url_is_refused_as_a_folder() {
     let folder = folder(&[("data/a.txt", "a")]);
     let refused = run(folder.path(), &["publish", "data", "--base-url", BASE, "--state", "s3://bucket/x"], 2);
     assert!(refused.contains("is not a folder"), "{refused}");
@@ -57,7 +57,7 @@ fn o333_an_empty_secret_and_a_missing_file_of_certificates_are_refused_before_th
 }
 
 #[test]
-fn finding_d20_a_wrong_number_address_or_place_says_what_to_write() {
+fn p20_a_wrong_number_address_or_place_says_what_to_write() {
     let folder = folder(&[("data/a.txt", "one")]);
     for (arguments, said) in [
         (&["sync", "http://a.example/", "--transfers", "0"][..], "write a whole number from 1"),
@@ -80,7 +80,7 @@ fn finding_d20_a_wrong_number_address_or_place_says_what_to_write() {
 }
 
 #[test]
-fn finding_d25_a_configuration_that_cannot_be_read_is_named_without_the_usage_of_commands() {
+fn p25_a_configuration_that_cannot_be_read_is_named_without_the_usage_of_commands() {
     let folder = folder(&[("data/a.txt", "one"), ("broken.toml", "a = [\n")]);
     for (file, said) in
         [("none.toml", "Cannot read none.toml"), ("broken.toml", "broken.toml line 1 is not TOML")]

@@ -5,7 +5,7 @@ use std::fs;
 use crate::support::{folder, publish, run};
 
 #[test]
-fn finding_d1_a_backup_brings_back_what_a_source_knows_of_its_resources() {
+fn p1_a_backup_brings_back_what_a_source_knows_of_its_resources() {
     let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
     publish(folder.path());
     fs::write(folder.path().join("data/a.txt"), "changed").unwrap();
@@ -29,7 +29,7 @@ fn finding_d1_a_backup_brings_back_what_a_source_knows_of_its_resources() {
 }
 
 #[test]
-fn finding_d1_what_is_not_a_backup_leaves_nothing_behind() {
+fn p1_what_is_not_a_backup_leaves_nothing_behind() {
     let folder = folder(&[("data/a.txt", "a"), ("broken.zip", "PK")]);
     run(folder.path(), &["catalogue", "restore", "data", "broken.zip"], 1);
     assert!(!folder.path().join("data/.instep/catalogue.db").exists());

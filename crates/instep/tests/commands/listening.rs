@@ -10,7 +10,7 @@ use instep_testkit::wait_until;
 use crate::support::{BASE, Running, ServedSource, folder, get, instep, run, shell};
 
 #[test]
-fn finding_d12_an_address_that_cannot_be_used_ends_each_server_with_2() {
+fn p12_an_address_that_cannot_be_used_ends_each_server_with_2() {
     let folder = folder(&[("data/a.txt", "a")]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
@@ -43,7 +43,7 @@ fn o761_the_command_that_demo_prints_serves_its_folder_again() {
 }
 
 #[test]
-fn finding_d12_an_address_in_use_has_the_same_advice_for_each_server() {
+fn p12_an_address_in_use_has_the_same_advice_for_each_server() {
     let folder = folder(&[("data/a.txt", "one")]);
     let source = ServedSource::start(folder.path());
     run(folder.path(), &["sync", &source.url, "copy"], 0);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::support::{ServedSource, folder, instep, run};
 
 #[test]
-fn finding_d5_a_failed_first_run_leaves_no_folder() {
+fn p5_a_failed_first_run_leaves_no_folder() {
     let folder = folder(&[]);
     run(folder.path(), &["sync", "http://127.0.0.1:1/", "copy", "--retries", "0"], 4);
     run(folder.path(), &["sync", "./copy", "./other"], 2);
@@ -15,7 +15,7 @@ fn finding_d5_a_failed_first_run_leaves_no_folder() {
 }
 
 #[test]
-fn finding_d5_a_dry_run_counts_what_it_lists_and_leaves_no_folder() {
+fn p5_a_dry_run_counts_what_it_lists_and_leaves_no_folder() {
     let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b")]);
     let ServedSource { url, .. } = &ServedSource::start(folder.path());
     let shown = run(folder.path(), &["sync", url, "copy", "-n"], 0);
@@ -28,7 +28,7 @@ fn finding_d5_a_dry_run_counts_what_it_lists_and_leaves_no_folder() {
 }
 
 #[test]
-fn finding_d8_filters_match_the_path_and_an_empty_selection_is_reported() {
+fn p8_filters_match_the_path_and_an_empty_selection_is_reported() {
     let folder =
         folder(&[("data/letters/a.txt", "a"), ("data/letters/b.pdf", "b"), ("data/notes/c.txt", "c")]);
     let ServedSource { url, .. } = &ServedSource::start(folder.path());
@@ -91,7 +91,7 @@ fn o110_a_summary_says_what_was_not_selected_and_a_dry_run_how_much_it_would_fet
 }
 
 #[test]
-fn finding_d10_a_document_that_is_named_and_missing_is_not_replaced_by_another() {
+fn p10_a_document_that_is_named_and_missing_is_not_replaced_by_another() {
     let folder = folder(&[("data/a.txt", "a")]);
     let ServedSource { url, .. } = &ServedSource::with_options(folder.path(), &["--sitemap"]);
     let missing = run(folder.path(), &["sync", &format!("{url}nope.xml"), "copy"], 4);
@@ -101,7 +101,7 @@ fn finding_d10_a_document_that_is_named_and_missing_is_not_replaced_by_another()
 }
 
 #[test]
-fn finding_d7_requests_are_shown_and_every_line_of_a_json_log_is_json() {
+fn p7_requests_are_shown_and_every_line_of_a_json_log_is_json() {
     let folder = folder(&[("data/a.txt", "a")]);
     let ServedSource { url, .. } = &ServedSource::start(folder.path());
     let Output { stderr, status, .. } =
@@ -123,7 +123,7 @@ fn finding_d7_requests_are_shown_and_every_line_of_a_json_log_is_json() {
 }
 
 #[test]
-fn finding_d18_an_audit_checks_the_files_that_its_filters_select_and_no_other() {
+fn p18_an_audit_checks_the_files_that_its_filters_select_and_no_other() {
     let folder = folder(&[("data/letters/a.txt", "one"), ("data/notes/b.txt", "two")]);
     let source = ServedSource::start(folder.path());
     run(folder.path(), &["sync", &source.url, "copy"], 0);
@@ -139,7 +139,7 @@ fn finding_d18_an_audit_checks_the_files_that_its_filters_select_and_no_other() 
 }
 
 #[test]
-fn finding_d21_a_source_with_another_name_for_its_host_is_told_from_one_that_is_away() {
+fn p21_a_source_with_another_name_for_its_host_is_told_from_one_that_is_away() {
     let folder = folder(&[("data/a.txt", "one")]);
     let source = ServedSource::start(folder.path());
     let other = source.url.replace("127.0.0.1", "localhost");
@@ -149,7 +149,7 @@ fn finding_d21_a_source_with_another_name_for_its_host_is_told_from_one_that_is_
 }
 
 #[test]
-fn finding_d22_a_source_that_is_added_twice_by_mistake_becomes_no_second_copy() {
+fn p22_a_source_that_is_added_twice_by_mistake_becomes_no_second_copy() {
     let folder = folder(&[]);
     let add = ["source", "add", "http://source.example/"];
     run(folder.path(), &add, 0);
@@ -184,7 +184,7 @@ fn o894_a_source_that_is_due_runs_now_and_not_at_a_time_that_has_passed() {
 }
 
 #[test]
-fn finding_d23_the_last_line_of_a_run_says_nothing_that_was_true_only_before_it() {
+fn p23_the_last_line_of_a_run_says_nothing_that_was_true_only_before_it() {
     let folder = folder(&[("data/a.txt", "one")]);
     let source = ServedSource::start(folder.path());
     let said = run(folder.path(), &["sync", &source.url, "copy"], 0);
@@ -302,4 +302,19 @@ fn o760_an_audit_of_a_sample_does_not_say_that_the_copy_is_in_step() {
         assert!(said.contains("No difference in the sample: "), "{said}");
         assert!(!said.contains("In step") && !said.contains("Undamaged"), "{said}");
     }
+}
+
+#[test]
+fn o972_the_status_of_a_copy_whose_last_run_failed_has_the_exit_code_of_that_run_on_request() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    let server = ServedSource::start(folder.path());
+    let url = server.url.clone();
+    let sync = ["sync", &*url, "copy", "--retries", "0"];
+    run(folder.path(), &sync, 0);
+    run(folder.path(), &["status", "copy", "--exit-code"], 0);
+    drop(server);
+    run(folder.path(), &sync, 4);
+    run(folder.path(), &["status", "copy"], 0);
+    run(folder.path(), &["status", "copy", "--exit-code"], 4);
+    run(folder.path(), &["status", "copy", "--exit-code", "--source", &url], 4);
 }

@@ -66,6 +66,19 @@ fn c18_change_and_publish_wait_for_each_other() {
 }
 
 #[test]
+fn o982_of_many_resources_that_are_left_out_the_first_are_shown_and_the_others_counted() {
+    let wrong: String = (0..30).map(|number| format!("no URI {number}\n")).collect();
+    let folder = folder(&[("records.csv", &format!("uri\nhttp://source.example/data/r\n{wrong}"))]);
+    fs::create_dir(folder.path().join("data")).unwrap();
+    let publish = ["publish", "data", "--base-url", BASE, "--from", "records.csv"];
+    for (more, shown, is_counted) in [(&[][..], 20, true), (&["-v"], 30, false)] {
+        let said = run(folder.path(), &[&publish[..], more].concat(), 3);
+        assert_eq!(said.matches("no URI ").count(), shown, "{said}");
+        assert_eq!(said.contains("and 10 more problems"), is_counted, "{said}");
+    }
+}
+
+#[test]
 fn c18_a_publication_needs_few_descriptors() {
     let folder = folder(&[]);
     for number in 0..200 {
@@ -79,7 +92,7 @@ fn c18_a_publication_needs_few_descriptors() {
 }
 
 #[test]
-fn finding_d19_a_publication_of_nothing_says_that_there_is_nothing_or_that_nothing_matches() {
+fn p19_a_publication_of_nothing_says_that_there_is_nothing_or_that_nothing_matches() {
     let folder = folder(&[("data/a.txt", "one"), ("empty/.hidden", "")]);
     const SAID: &str = "none matches the filters";
     let publish = ["publish", "data", "--base-url", "http://source.example/", "--include", "*.pdf"];
@@ -92,7 +105,7 @@ fn finding_d19_a_publication_of_nothing_says_that_there_is_nothing_or_that_nothi
 }
 
 #[test]
-fn finding_d13_the_setup_of_the_host_is_mentioned_once_and_printed_on_request() {
+fn p13_the_setup_of_the_host_is_mentioned_once_and_printed_on_request() {
     let folder = folder(&[("data/a.txt", "a")]);
     for (server, words) in [
         ("nginx", &["location ~ /\\.instep", "return 301", "add_header Link"][..]),
@@ -109,7 +122,7 @@ fn finding_d13_the_setup_of_the_host_is_mentioned_once_and_printed_on_request() 
 }
 
 #[test]
-fn finding_d24_a_served_source_conforms_by_the_url_of_its_site_with_and_without_the_last_slash() {
+fn p24_a_served_source_conforms_by_the_url_of_its_site_with_and_without_the_last_slash() {
     let folder = folder(&[("data/index.html", "<p>a page"), ("data/a.txt", "one")]);
     let source = ServedSource::start(folder.path());
     for url in [source.url.as_str(), source.url.trim_end_matches('/')] {

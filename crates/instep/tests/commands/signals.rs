@@ -15,7 +15,7 @@ use rustix::process::Signal;
 use crate::support::{BASE, Running, ServedSource, folder, get, instep, run};
 
 #[test]
-fn finding_d2_a_hangup_reads_the_configuration_again_and_never_ends_a_server() {
+fn p2_a_hangup_reads_the_configuration_again_and_never_ends_a_server() {
     let folder = folder(&[("data/a.txt", "a"), ("data/b.pdf", "b")]);
     let configuration = folder.path().join("instep.toml");
     fs::write(&configuration, "[serve]\nno-watch = true\n").unwrap();
@@ -41,7 +41,7 @@ fn finding_d2_a_hangup_reads_the_configuration_again_and_never_ends_a_server() {
 }
 
 #[test]
-fn finding_d2_a_hangup_ends_no_server_whichever_command_runs_it() {
+fn p2_a_hangup_ends_no_server_whichever_command_runs_it() {
     let folder = folder(&[("data/a.txt", "a")]);
     let serve = ["serve", "data", "--listen", "127.0.0.1:0"];
     let mut source = Running::start(instep(folder.path(), &serve));
@@ -109,7 +109,7 @@ fn c18_a_server_that_hashes_a_huge_file_ends_within_seconds() {
 }
 
 #[test]
-fn finding_d9_d11_each_round_of_following_has_a_line_and_a_signal_is_answered() {
+fn p9_p11_each_round_of_following_has_a_line_and_a_signal_is_answered() {
     let folder = folder(&[("data/a.txt", "a")]);
     let ServedSource { url, .. } = &ServedSource::start(folder.path());
     let mut command = instep(folder.path(), &["sync", url, "copy", "--follow", "--poll", "200ms"]);

@@ -16,7 +16,7 @@ pub struct ChangeTimes {
     pub newest_first: bool,
     /// `true` if no time is earlier than the one before it.
     pub never_falls: bool,
-    /// The newest time of a change; `None` if the document states none.
+    /// The newest time of a change; `None` if the document states none that can be.
     pub newest: Option<DateTime>,
 }
 
@@ -84,6 +84,8 @@ pub struct ChangeTimesJudge {
     until: Option<DateTime>,
     latest: Option<DateTime>,
     entries: u64,
+    /// `true` if an entry has a `datetime`, also one after `latest`.
+    has_datetimes: bool,
     datetime: Sequence,
     lastmod: Sequence,
 }
@@ -135,6 +137,7 @@ impl ChangeTimesJudge {
             until: md.and_then(|md| md.until.or(md.modified)),
             latest,
             entries: 0,
+            has_datetimes: false,
             datetime: Sequence::START,
             lastmod: Sequence::START,
         }
@@ -147,6 +150,7 @@ impl ChangeTimesJudge {
         let (datetime, lastmod) =
             (entry.metadata.datetime.filter(is_possible), entry.lastmod.filter(is_possible));
         self.entries += 1;
+        self.has_datetimes |= entry.metadata.datetime.is_some();
         // Both kinds are watched in one reading: which of them has the times of changes is known at the end only.
         self.datetime.observe(datetime, self.from, self.until);
         self.lastmod.observe(lastmod, self.from, self.until);
@@ -156,15 +160,14 @@ impl ChangeTimesJudge {
     pub fn finish(self) -> ChangeTimes {
         // One `datetime` is enough: entries without it take the time of the one before (AMB-B16). `lastmod` is the time
         // of changes only if all entries have one, within the interval and in an order; else it is that of the
-        // resources.
-        let has_datetimes = self.datetime.count > 0;
-        let times = if has_datetimes { self.datetime } else { self.lastmod };
+        // resources. A `datetime` that cannot be shows all the same that the document has its times there (TIME-9).
+        let times = if self.has_datetimes { self.datetime } else { self.lastmod };
         let is_complete = self.entries > 0 && times.count == self.entries && times.inside;
         // Only if every time falls: a list read in the wrong order would restore deleted resources.
         let falls = self.entries > 1 && is_complete && times.always_falls;
         let is_draft = self.dialect.lists_newest_first();
         let is_ordered = times.never_falls || falls || is_draft && times.never_rises;
-        let source = match has_datetimes {
+        let source = match self.has_datetimes {
             true => TimeSource::Datetime,
             false if is_complete && is_ordered => TimeSource::LastMod,
             false => TimeSource::Unknown,

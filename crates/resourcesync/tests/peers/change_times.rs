@@ -41,6 +41,17 @@ fn trap_2_and_dia_4_lastmod_is_the_time_of_a_change_only_where_the_whole_list_be
 }
 
 #[test]
+fn o983_and_time_9_a_datetime_that_cannot_be_leaves_lastmod_the_time_of_the_resource() {
+    let ahead = |hour: u32| {
+        let lastmod = format!("<lastmod>2013-01-03T{hour:02}:00:00Z</lastmod>");
+        url("a", &format!("{lastmod}<rs:md change=\"updated\" datetime=\"2043-01-03T09:00:00Z\"/>"))
+    };
+    let times = times(&format!("{}{}", ahead(1), ahead(2)), "");
+    assert_eq!((times.source, times.newest), (TimeSource::Datetime, None));
+    assert!(!times.newest_first);
+}
+
+#[test]
 fn trap_5_and_dia_5_a_descending_change_list_is_turned_round() {
     let falling = times(&format!("{}{}", change(9, false), change(3, false)), "");
     assert_eq!((falling.newest_first, falling.source), (true, TimeSource::LastMod));

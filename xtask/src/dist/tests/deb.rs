@@ -21,7 +21,7 @@ fn installed(name: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn d3_a_debian_package_is_installed_used_and_removed() {
+fn p3_a_debian_package_is_installed_used_and_removed() {
     if !are_there(["dpkg-deb", "man"]) {
         return;
     }
@@ -54,7 +54,7 @@ fn use_examples(folder: &Path) {
 }
 
 #[test]
-fn d3_the_completions_of_the_package_work_in_each_shell() {
+fn p3_the_completions_of_the_package_work_in_each_shell() {
     if !are_there(["dpkg-deb", "zsh", "fish"]) {
         return;
     }
@@ -84,7 +84,7 @@ timeout 60 zsh -f complete.zsh"#;
 }
 
 #[test]
-fn finding_d3_the_units_of_the_package_are_correct_and_confined() {
+fn p3_the_units_of_the_package_are_correct_and_confined() {
     if !are_there(["dpkg-deb", "systemd-analyze", "systemd-sysusers", "systemd-tmpfiles"]) {
         return;
     }

@@ -45,7 +45,7 @@ fn the_way_follows_from_the_situation() {
             },
             Strategy::ChangeDump,
         ),
-        ("no inventory", Situation { list: false, tells_changes: true, ..of_50_000() }, Strategy::Changes),
+        ("no inventory", Situation { list: false, offers_changes: true, ..of_50_000() }, Strategy::Changes),
         ("as asked", Situation { via: Via::Dump, dump: true, ..held }, Strategy::Dump),
     ];
     for (name, situation, expected) in table {

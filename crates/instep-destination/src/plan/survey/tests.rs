@@ -1,6 +1,6 @@
 //! Orders, times and marks of Change Lists as Sources write them.
 
-use resourcesync::{Capability, Change, Dialect, Form, Metadata, Uri};
+use resourcesync::{Capability, Change, Dialect, Form, Metadata, Uri, document::TimeSource};
 
 use super::*;
 use crate::plan::supersedes;
@@ -99,6 +99,18 @@ fn lastmod_is_a_change_time_only_in_a_document_of_1_0() {
     assert_eq!(survey(0, &unordered, None).times.source, TimeSource::Unknown);
     let one_lacks_it = [entry("a", None, Some(10)), entry("b", None, None)];
     assert_eq!(survey(0, &one_lacks_it, None).times.source, TimeSource::Unknown);
+}
+
+#[test]
+fn o983_changes_by_a_clock_that_was_ahead_are_not_left_out_for_the_times_of_their_bytes() {
+    let header = header(|root| root.from = Some(time(0)));
+    let mut survey = Survey::new(&header, None, Some(time(100))).since(Some(time(50)));
+    let entries = [entry("a", Some(200), Some(10)), entry("b", Some(201), Some(12))];
+    entries.iter().for_each(|entry| survey.observe(entry));
+    let shape = survey.finish();
+    let before: Vec<_> =
+        entries.iter().zip(1..).map(|(entry, ordinal)| shape.is_before(entry, ordinal)).collect();
+    assert_eq!(before, [false, false]);
 }
 
 #[test]

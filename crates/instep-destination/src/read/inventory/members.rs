@@ -100,7 +100,8 @@ impl Inventory {
     ) -> Result<(), Error> {
         ExpectedKind::ResourceList.check(document)?;
         if document.header.form != Form::List {
-            let what = "an index within an index (GEN-12)".to_owned();
+            let what =
+                "an index within an index (GEN-12); its resources can be copied from its own URL".to_owned();
             return Err(Error::InvalidDocument { url: uri.as_str().to_owned(), what });
         }
         refuse_former(uri, document, generation.stated(uri), index_sent)?;

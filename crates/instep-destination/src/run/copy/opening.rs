@@ -38,7 +38,7 @@ impl LocalCopy {
         }
     }
 
-    /// Opens the copy for a run that changes nothing: it writes only to a temporary folder (finding D5). An unfinished
+    /// Opens the copy for a run that changes nothing: it writes only to a temporary folder (P5). An unfinished
     /// group of a killed run stays as it is.
     pub(crate) fn look_at(options: &SyncOptions) -> Result<Self, Error> {
         refuse_unknown_files(options)?;

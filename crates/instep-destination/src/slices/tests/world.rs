@@ -159,7 +159,7 @@ impl World {
                 return true;
             }
         }
-        if self.now.is_multiple_of(5)
+        if self.now.is_multiple_of(2)
             && let Some(share) = self.rows.shares.get_mut(&worker.id).filter(|share| !share.has_ended)
         {
             share.beat += 1;

@@ -5,7 +5,7 @@
 //! and an outage of the server takes the right from no run. Each transaction names the token, so a run that lost the
 //! right without noticing writes nothing more.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use instep_postgres::{
     Claimant, EngineFault, LeaseOwners, PostgresError, ServerLink, Session, WriteLease, WriteRight, beat_over,
@@ -19,6 +19,9 @@ use crate::state::StateError;
 /// lease is not given back while there are slices.
 const COPIES: LeaseOwners =
     LeaseOwners { table: "copy", given_back_if: "NOT EXISTS (SELECT 1 FROM slice WHERE copy = $1)" };
+
+/// The time between two heartbeats of a share, several of which fit in the time after which it counts as dead.
+const BEAT_OF_SHARE: Duration = Duration::from_secs(2);
 
 /// The right with which a transaction begins.
 #[derive(Debug)]
@@ -77,7 +80,7 @@ impl ShareLease {
     /// # Errors
     /// If the connection for it cannot be opened.
     pub(super) fn begin(link: &Arc<ServerLink>, key: ShareKey) -> Result<Self, StateError> {
-        let beating = beat_over(&link.address, move |session| {
+        let beating = beat_over(&link.address, BEAT_OF_SHARE, move |session| {
             let sql = "UPDATE share SET beat = beat + 1 WHERE copy = $1 AND sharer = $2 AND NOT ended";
             session.execute(sql, &[&key.copy, &key.sharer])
         })?;

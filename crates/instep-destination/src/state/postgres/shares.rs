@@ -4,21 +4,18 @@
 //! serialized, and cannot deadlock. A share that has ended, or whose plan is gone, can do nothing more, since each of
 //! its transactions begins with its row.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::{thread, time::Duration};
 
 use instep_postgres::{EngineFault, PostgresError, ServerLink, Session};
 
 use crate::state::SharerId;
 
-/// The longest time for which a run that takes a copy over waits for the helpers of the last run: longer than the
-/// requests of a healthy host take, and short in comparison with the time that the copy had no run.
-const FOR_HELPERS: Duration = Duration::from_secs(5);
-
-/// The pause between two looks at the shares of these helpers.
+/// The pause between two looks of a run that takes a copy over at the shares of the last run's helpers.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+/// The most looks, which take five seconds: longer than a helper needs to end its transfers and to commit what has
+/// arrived. They count only if the database answers, because helpers cannot commit while it does not.
+const MOST_LOOKS: u32 = 50;
 
 /// The share of a worker in the plan of a copy.
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +62,8 @@ pub(super) fn clear(session: &Session, copy: i64) -> Result<(), EngineFault> {
     Ok(())
 }
 
-/// Waits until the workers that help with the plan of an ended run have committed their results, or for 5 s at most.
-/// Results that are not committed when the plan is removed are fetched again.
+/// Waits until the workers that help with the plan of an ended run have committed their results, or for 5 s in which the
+/// database answers. Results that are not committed when the plan is removed are fetched again.
 pub(super) fn wait_for_helpers(link: &ServerLink, copy: i64) -> Result<(), PostgresError> {
     // The ended run had a share too, by the name of its process.
     let helpers = "FROM share s JOIN plan p ON p.copy = s.copy AND p.number = s.plan JOIN copy c ON c.id = s.copy
@@ -78,8 +75,7 @@ pub(super) fn wait_for_helpers(link: &ServerLink, copy: i64) -> Result<(), Postg
     if link.read(|session| session.execute(&unseal, &[&copy]))? == 0 {
         return Ok(());
     }
-    let began = Instant::now();
-    while began.elapsed() < FOR_HELPERS {
+    for _ in 0..MOST_LOOKS {
         thread::sleep(BETWEEN_LOOKS);
         if link.read(|session| Ok(session.one(&count, &[&copy])?.try_get::<_, i64>(0)?))? == 0 {
             break;

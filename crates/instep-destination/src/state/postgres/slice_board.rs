@@ -190,15 +190,38 @@ impl WaitingPlans {
     /// # Errors
     /// If the server cannot be reached, or fails.
     pub(crate) fn names(&mut self) -> Result<Vec<String>, PostgresError> {
+        if self.finds_tables()? { self.link.read(waiting) } else { Ok(Vec::new()) }
+    }
+
+    /// Ends the shares that a process had in the plans of others, and frees their slices. The process must have ended.
+    ///
+    /// # Errors
+    /// If the server cannot be reached, or fails.
+    pub(crate) fn end_shares_of(&mut self, process: &str) -> Result<(), PostgresError> {
+        if !self.finds_tables()? {
+            return Ok(());
+        }
+        // A plan of its own goes as a whole with the next run over its copy.
+        let sql = "SELECT s.copy, s.plan, s.sharer FROM share s JOIN copy c ON c.id = s.copy
+                   WHERE s.name = $1 AND NOT s.ended AND c.holder IS DISTINCT FROM s.name";
+        let key = |row: &Row| {
+            Ok(ShareKey { copy: row.try_get(0)?, plan: row.try_get(1)?, sharer: row.try_get(2)? })
+        };
+        let shares: Vec<ShareKey> =
+            self.link.read(|session| session.query(sql, &[&process])?.iter().map(key).collect())?;
+        shares.into_iter().try_for_each(|share| shares::end(&self.link, share, None).map(drop))
+    }
+
+    /// Returns `false` if no run has created the tables yet.
+    fn finds_tables(&mut self) -> Result<bool, PostgresError> {
         if !self.has_tables {
             let session = self.link.session()?;
             match TABLES.check(&session, &self.link.address) {
-                // No run has created the tables yet, or brought them up to date.
-                Err(PostgresError::Missing { .. }) => return Ok(Vec::new()),
+                Err(PostgresError::Missing { .. }) => return Ok(false),
                 checked => checked?,
             }
             self.has_tables = true;
         }
-        self.link.read(waiting)
+        Ok(true)
     }
 }

@@ -108,6 +108,13 @@ impl FleetState {
         Some(due)
     }
 
+    /// Makes a Source due that has announced something since its look ended, while the result was not recorded yet.
+    pub(in crate::fleet) fn push_again(&mut self, name: &SourceName, now: i64) {
+        if self.pushed.remove(name) {
+            self.push(name, now);
+        }
+    }
+
     /// Returns the Sources whose announcements are not recorded yet, with the time from which each is due.
     pub(in crate::fleet) fn announced(&self) -> Vec<(SourceName, i64)> {
         self.announced.iter().map(|(name, due)| (name.clone(), *due)).collect()

@@ -87,6 +87,27 @@ impl FleetState {
         }
     }
 
+    /// Keeps the result of a look that could not be recorded.
+    pub(in crate::fleet) fn leave_unwritten(&mut self, ending: LookEnding) {
+        self.unwritten.push(ending);
+    }
+
+    /// Takes out the results of looks that could not be recorded.
+    pub(in crate::fleet) fn take_unwritten(&mut self) -> Vec<LookEnding> {
+        std::mem::take(&mut self.unwritten)
+    }
+
+    /// Puts results back that were not tried, before those that were: one that always fails does not keep others back.
+    pub(in crate::fleet) fn put_back_unwritten(&mut self, others: impl Iterator<Item = LookEnding>) {
+        let tried = self.take_unwritten();
+        self.unwritten = others.chain(tried).collect();
+    }
+
+    /// Remembers the fault for which the record cannot be used; `None` if it can be.
+    pub(in crate::fleet) fn set_record_fault(&mut self, fault: Option<String>) {
+        self.figures.record_fault = fault;
+    }
+
     /// Remembers a Source whose look has ended without a record of it.
     pub(in crate::fleet) fn leave_unrecorded(&mut self, name: SourceName, hold: SourceHold) {
         self.unrecorded.push((name, hold));
@@ -102,9 +123,12 @@ impl FleetState {
         let standing = &mut source.standing;
         let was_ours = standing.exit_code.is_some_and(is_fault_of_this_side);
         standing.ended = Some(now);
-        (standing.exit_code, standing.in_step) = (Some(outcome.exit_code), outcome.in_step);
-        standing.cause = outcome.cause;
-        standing.summary.clone_from(&outcome.summary);
+        // An outage shows nothing about a Source that is failing: its failures keep their cause, by which the next one counts.
+        if outcome.verdict != Some(LookVerdict::Outage) || standing.failures == 0 {
+            (standing.exit_code, standing.in_step) = (Some(outcome.exit_code), outcome.in_step);
+            standing.cause = outcome.cause;
+            standing.summary.clone_from(&outcome.summary);
+        }
         standing.sized = outcome.sized.or(standing.sized);
         if let Some(verdict) = outcome.verdict {
             let verdict = match verdict {
@@ -172,6 +196,8 @@ fn hash(seed: &impl Hash) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use instep_net::RequestGate;
     use tokio::time::Instant;
 
@@ -180,6 +206,34 @@ mod tests {
         FleetOptions, FleetPlace,
         record::{FleetRecord, ReadSources},
     };
+
+    #[tokio::test]
+    async fn o978_an_outage_between_the_failures_of_a_source_does_not_end_their_row() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut record = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap();
+        let definition = SourceDefinition::new("a".parse().unwrap(), "https://a.example/");
+        record.add(std::slice::from_ref(&definition), 1_000).unwrap();
+        let gate = RequestGate::open_until(Instant::now());
+        let mut state = FleetState::new(FleetOptions::new(dir.path()), gate, None).unwrap();
+        state.load(ReadSources::all(record.sources().unwrap()));
+        let mut look = |verdict, exit_code| {
+            let source = FleetSource::clone(state.sources.get(&definition.name).unwrap());
+            let outcome = LookOutcome { verdict: Some(verdict), exit_code, ..LookOutcome::default() };
+            let standing = state.conclude(&definition, (source.hold, &outcome), 2_000).unwrap().standing;
+            let ended = (standing.failures, standing.exit_code);
+            state.sources.insert(Arc::new(FleetSource { standing, ..source }));
+            ended
+        };
+        assert_eq!(look(LookVerdict::Failed, 4), (1, Some(4)));
+        assert_eq!(look(LookVerdict::Failed, 4), (2, Some(4)));
+        assert_eq!(look(LookVerdict::Outage, 8), (2, Some(4)));
+        assert_eq!(look(LookVerdict::Failed, 4), (3, Some(4)));
+        // A full disk is no failure of the Source, and counts only as one of this side.
+        assert_eq!(look(LookVerdict::Blocked, 8), (4, Some(8)));
+        assert_eq!(look(LookVerdict::Failed, 4), (1, Some(4)));
+        assert_eq!(look(LookVerdict::Unchanged, 0), (0, Some(0)));
+        assert_eq!(look(LookVerdict::Outage, 8), (0, Some(8)));
+    }
 
     #[tokio::test]
     async fn o900_an_announcement_during_a_look_that_fails_counts_as_one_after_it() {

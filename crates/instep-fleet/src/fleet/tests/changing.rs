@@ -288,3 +288,34 @@ async fn o941_an_announcement_that_cannot_be_recorded_is_recorded_later() {
     assert_eq!(due(), 10);
     assert!(fleet.state().announced().is_empty());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o969_the_end_of_a_run_that_cannot_be_recorded_is_reported_at_once_and_recorded_later() {
+    let a = with_files(1);
+    a.fail("capabilitylist.xml", [Fault::Hold]);
+    let dir = tempfile::tempdir().unwrap();
+    let (told, mut notes) = mpsc::unbounded_channel();
+    let fleet = Fleet::open(options(dir.path()), &[source("a", &a)], Arc::new(Telling(told))).unwrap();
+    let shutdown = Shutdown::new();
+    let running = tokio::spawn({
+        let (fleet, shutdown) = (fleet.clone(), shutdown.clone());
+        async move { fleet.run(shutdown).await }
+    });
+    until_so(|| fleet.figures().running == 1).await;
+    let fail = |fails| fleet.0.record.lock().unwrap().fail_to_write(fails);
+    fail(true);
+    a.release();
+    let note = timeout(PATIENCE, notes.recv()).await.unwrap().unwrap();
+    assert!(note.starts_with("Waiting for the record of the fleet: Cannot use "), "{note}");
+    assert!(fleet.figures().record_fault.is_some() && fleet.figures().running == 1);
+    // Announced before the result is recorded, and after the run that could have brought it.
+    assert_eq!(fleet.state().push(&name("a"), seconds()), None);
+    fail(false);
+    let note = timeout(PATIENCE, notes.recv()).await.unwrap().unwrap();
+    assert_eq!(note, "The record of the fleet answers again");
+    assert_eq!(fleet.figures().record_fault, None);
+    until_so(|| fleet.figures().looks.get(&0) == Some(&2)).await;
+    assert!(!fleet.looks(&name("a")).await.unwrap().is_empty());
+    shutdown.request();
+    running.await.unwrap().unwrap();
+}

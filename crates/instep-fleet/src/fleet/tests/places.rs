@@ -31,7 +31,7 @@ async fn o452_a_source_that_is_removed_when_it_is_due_keeps_no_other_work_back()
     let mut record = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap();
     record.add(&[source("a", &a)], seconds()).unwrap();
     let fleet = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
-    fleet.register().await.unwrap();
+    fleet.register(None).await.unwrap();
     record.operate(SourceOperation::Forget, &[name("a")], ("ada", seconds())).unwrap();
     let shutdown = Shutdown::new();
     timeout(Duration::from_secs(30), fleet.begin_looks(&shutdown)).await.unwrap().unwrap();

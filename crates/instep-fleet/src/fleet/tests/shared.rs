@@ -1,10 +1,12 @@
 //! A fleet whose record is in a database that outlives it, or does not answer.
 
+use std::cell::Cell;
+
 use instep_postgres::{Address, Session};
 use instep_testkit::PostgresServer;
 
 use super::*;
-use crate::share::LanePause;
+use crate::{fleet::worker_note::WorkerNote, share::LanePause};
 
 /// Opens the fleet that a server has, in a folder.
 fn open(server: &PostgresServer, dir: &Path) -> Fleet {
@@ -33,6 +35,34 @@ async fn o710_a_pause_of_a_host_that_outlived_all_workers_is_not_kept_once_more(
     assert_eq!(count(&session, "SELECT COUNT(*) FROM lane"), 1);
     until(&fleet, |fleet| !fleet.workers().is_empty()).await;
     assert_eq!(count(&session, "SELECT COUNT(*) FROM lane"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o962_a_process_removes_the_killed_worker_that_had_its_folder_when_it_begins() {
+    let Some(server) = PostgresServer::start() else { return };
+    let (dir, session) = (tempfile::tempdir().unwrap(), session(&server));
+    let note = WorkerNote::in_folder(dir.path());
+    let mut former = Vec::new();
+    for _ in 0..2 {
+        let fleet = open(&server, dir.path());
+        let workers = Cell::new(0);
+        until(&fleet, |fleet| {
+            workers.set(fleet.workers().len());
+            workers.get() > 0
+        })
+        .await;
+        assert_eq!(workers.get(), 1, "the killed one was there when this one began");
+        let (id, _) = note.former().unwrap();
+        assert!(!former.contains(&id));
+        former.push(id);
+        // The process ended, and removed its worker: back in the record as after a kill.
+        let killed = "INSERT INTO worker (id, name, began) VALUES ($1, 'killed', 1)";
+        session.execute(killed, &[&id]).unwrap();
+    }
+    // Nobody knows what became of the worker of another folder.
+    let beside = tempfile::tempdir().unwrap();
+    let fleet = open(&server, beside.path());
+    until(&fleet, |fleet| fleet.workers().len() == 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

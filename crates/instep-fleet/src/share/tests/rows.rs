@@ -25,11 +25,15 @@ impl Rows {
 
     pub(super) fn reap(&mut self, worker: WorkerId, beat: i64) {
         if self.beats.get(&worker) == Some(&beat) {
-            self.beats.remove(&worker);
-            let held = self.sources.iter_mut().filter(|source| source.worker == Some(worker));
-            held.for_each(|source| source.worker = None);
-            self.lanes.iter_mut().for_each(|lane| lane.retain(|seat| seat.worker != worker));
+            self.remove(worker);
         }
+    }
+
+    pub(super) fn remove(&mut self, worker: WorkerId) {
+        self.beats.remove(&worker);
+        let held = self.sources.iter_mut().filter(|source| source.worker == Some(worker));
+        held.for_each(|source| source.worker = None);
+        self.lanes.iter_mut().for_each(|lane| lane.retain(|seat| seat.worker != worker));
     }
 
     pub(super) fn claim(&mut self, worker: WorkerId, source: usize, epoch: u64) -> bool {

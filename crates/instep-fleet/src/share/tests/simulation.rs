@@ -35,6 +35,8 @@ pub(super) struct Worker {
     /// Stopped until this moment.
     pub(super) stopped: u64,
     pub(super) is_dead: bool,
+    /// The killed worker whose folder it has.
+    pub(super) former: Option<WorkerId>,
 }
 
 impl Worker {
@@ -83,6 +85,7 @@ impl Simulation {
             hosts: Default::default(),
             stopped,
             is_dead: false,
+            former: None,
         });
     }
 
@@ -124,9 +127,15 @@ impl Simulation {
             0 => self.down_until = self.at + self.dice.below(45_000),
             1..=4 => self.workers[place].stopped = self.at + self.dice.below(60_000),
             5 => {
-                self.workers[place].is_dead = true;
-                self.workers[place].hosts = Default::default();
+                let killed = &mut self.workers[place];
+                killed.is_dead = true;
+                killed.hosts = Default::default();
+                let former = killed.lease_state.as_ref().map(LeaseState::me);
                 self.add_worker();
+                // It is started again with its folder, or another one takes its place.
+                let is_started_again = self.dice.one_in(2);
+                let next = self.workers.last_mut().unwrap();
+                next.former = former.filter(|_| is_started_again);
             }
             _ => {}
         }
@@ -167,9 +176,10 @@ impl Simulation {
     }
 
     pub(super) fn register(&mut self, place: usize, now: Duration) {
-        let id = self.next_id;
+        let (id, former) = (self.next_id, self.workers[place].former);
         self.next_id += 1;
         if let Answer::Given(()) = self.ask(|rows| {
+            former.iter().for_each(|former| rows.remove(*former));
             rows.beats.insert(id, 0);
         }) {
             self.workers[place].lease_state = Some(LeaseState::new(id, now));

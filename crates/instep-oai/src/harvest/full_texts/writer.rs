@@ -6,12 +6,8 @@ use std::{
 };
 
 use flate2::write::MultiGzDecoder;
+use instep_store::SpaceWatch;
 use ring::digest::{Context, SHA256};
-
-use super::super::folder::expect_space;
-
-/// The bytes of a full text between two checks of the free space: nobody may know its length.
-pub(super) const WRITTEN_BETWEEN_LOOKS: u64 = 8 << 20;
 
 /// The most bytes for each one that arrives, as in packages: a server that compresses unasked could fill the disk with
 /// little (D14).
@@ -28,7 +24,8 @@ pub(super) enum TextWriter {
 
 impl TextWriter {
     pub(super) fn new(file: File, is_gzip: bool, reserve: Option<u64>) -> Self {
-        let file = HashedText { file, digest: Context::new(&SHA256), length: 0, reserve, unchecked: 0 };
+        let watch = SpaceWatch::new(reserve);
+        let file = HashedText { file, digest: Context::new(&SHA256), length: 0, watch };
         if is_gzip { Self::Gzip(Box::new(MultiGzDecoder::new(file)), 0) } else { Self::Plain(Box::new(file)) }
     }
 
@@ -60,10 +57,7 @@ pub(super) struct HashedText {
     file: File,
     pub(super) digest: Context,
     pub(super) length: u64,
-    /// The number of bytes of the disk that stay free; `None` for the default.
-    reserve: Option<u64>,
-    /// The bytes written since the free space was checked.
-    unchecked: u64,
+    watch: SpaceWatch,
 }
 
 impl Write for HashedText {
@@ -71,11 +65,7 @@ impl Write for HashedText {
         let written = self.file.write(bytes)?;
         self.digest.update(&bytes[..written]);
         self.length += written as u64;
-        self.unchecked += written as u64;
-        if self.unchecked >= WRITTEN_BETWEEN_LOOKS {
-            self.unchecked = 0;
-            expect_space(&self.file, self.reserve)?;
-        }
+        self.watch.wrote(&self.file, written as u64)?;
         Ok(written)
     }
 

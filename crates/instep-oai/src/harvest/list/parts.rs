@@ -87,7 +87,8 @@ impl EndlessList {
     fn check(
         &mut self,
         response: &OaiResponse,
-        (format, url): (&str, &str),
+        format: &str,
+        url: &str,
         seen: u64,
     ) -> Result<(), HarvestError> {
         if self.circle.is_closed_by(response) && response.token.is_some() {
@@ -140,7 +141,7 @@ impl Harvest<'_> {
                 size.begin_again();
                 continue;
             }
-            endless.check(&response, (format, &url), self.report.seen)?;
+            endless.check(&response, format, &url, self.report.seen)?;
             // If the last part has no records, the rest of the list may have been lost.
             at.is_whole &= at.token.is_none() || !response.records.is_empty() || response.token.is_some();
             self.part(format, listing, &response, &url, at)?;
@@ -182,6 +183,7 @@ impl Harvest<'_> {
         let next = self.state.position(format)?.next_from.map(|next| next + OVERLAP);
         let comes_next =
             |record: &OaiRecord| next.is_some_and(|next| seconds(&record.datestamp) >= Some(next));
+        // Reported when the part is committed.
         let mut unusable = Vec::new();
         let mut commit = self.state.begin(&mut self.folder)?;
         if is_of_records {
@@ -190,15 +192,10 @@ impl Harvest<'_> {
         for record in &response.records {
             if let Some(what) = unusable_because(record, is_of_records) {
                 commit.owe(format, &record.identifier)?;
-                unusable.push((record.identifier.clone(), what));
+                unusable.push((&*record.identifier, what));
                 continue;
             }
-            if let Some(datestamp) = seconds(&record.datestamp) {
-                at.is_ordered &= at.reached_at.is_none_or(|reached| reached <= datestamp);
-                at.reached_at = at.reached_at.max(Some(datestamp));
-            } else {
-                at.is_ordered = false;
-            }
+            at.pass(seconds(&record.datestamp));
             match listing {
                 ListVerb::Records => {
                     let taken = commit.take(format, record, at.run, self.options.full_texts)?;
@@ -218,12 +215,17 @@ impl Harvest<'_> {
         }
         commit.finish(is_of_records.then_some((format, &*at)))?;
         for (identifier, what) in unusable {
-            let subject = if identifier.is_empty() { "a record".to_owned() } else { identifier };
-            self.lost(format!("{subject} in {url}"), what);
+            self.lost_record(identifier, url, what);
         }
         let (seen, bytes) = (self.report.seen, self.report.bytes);
         self.monitor.progress(PublishProgress::new(PublishPhase::Scan, seen, bytes));
         Ok(())
+    }
+
+    /// Reports a record of a part that cannot be used.
+    fn lost_record(&mut self, identifier: &str, url: &str, what: &str) {
+        let subject = if identifier.is_empty() { "a record" } else { identifier };
+        self.lost(format!("{subject} in {url}"), what);
     }
 
     /// Reports the faults of a part. A list that lost records is incomplete, and deletes nothing.

@@ -31,6 +31,14 @@ pub(crate) struct ListPosition {
     pub(crate) inventoried_at: Option<i64>,
 }
 
+impl ListPosition {
+    /// Notes the datestamp of the next record; `None` if it cannot be read.
+    pub(crate) fn pass(&mut self, datestamp: Option<i64>) {
+        self.is_ordered &= datestamp.is_some() && self.reached_at <= datestamp;
+        self.reached_at = self.reached_at.max(datestamp);
+    }
+}
+
 impl HarvestState {
     /// Returns the place in the list of a format.
     ///

@@ -43,7 +43,7 @@ impl HarvestCommit<'_> {
     ///
     /// # Errors
     /// If the state fails.
-    pub(crate) fn text_is_current(&mut self, path: &str) -> Result<(), HarvestError> {
+    pub(crate) fn note_current_text(&mut self, path: &str) -> Result<(), HarvestError> {
         self.connection.execute("UPDATE resource SET run = 1 WHERE path = ?1", [path])?;
         Ok(())
     }

@@ -11,7 +11,7 @@ fn with(at: &ContractPlace, names: &[&str]) -> Catalogue {
     catalogue
 }
 
-pub(super) fn finding_d14_a_folder_has_its_own_items_only_each_once(at: &ContractPlace) {
+pub(super) fn p14_a_folder_has_its_own_items_only_each_once(at: &ContractPlace) {
     let catalogue = with(at, &["a", "a/1", "a/2/x", "a/2/y", "a0", "b/1", "c"]);
     let snapshot = catalogue.snapshot().unwrap();
     let names = |prefix: &[u8], from: &[u8], most| -> Vec<String> {
@@ -47,7 +47,7 @@ pub(super) fn finding_d14_a_folder_has_its_own_items_only_each_once(at: &Contrac
     assert_eq!(seen, 3_000);
 }
 
-pub(super) fn finding_d14_a_search_finds_every_part_of_a_uri_and_takes_no_wildcards(at: &ContractPlace) {
+pub(super) fn p14_a_search_finds_every_part_of_a_uri_and_takes_no_wildcards(at: &ContractPlace) {
     let catalogue = with(at, &["one/Two.txt", "one/t_o.txt", "one/100%.txt", "other"]);
     let snapshot = catalogue.snapshot().unwrap();
     let found = |texts: &[&str], bounds: (&[u8], &[u8]), most| {
@@ -65,7 +65,7 @@ pub(super) fn finding_d14_a_search_finds_every_part_of_a_uri_and_takes_no_wildca
     assert_eq!(found(&["o"], (b"\x01other", &[]), 9), 1);
 }
 
-pub(super) fn finding_d14_changes_are_counted_by_kind_and_outlive_the_log(at: &ContractPlace) {
+pub(super) fn p14_changes_are_counted_by_kind_and_outlive_the_log(at: &ContractPlace) {
     let catalogue = at.open();
     catalogue.record(vec![Observation::Found(resource("before"))]).unwrap();
     catalogue.complete_baseline(1).unwrap();

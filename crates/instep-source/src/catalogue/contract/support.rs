@@ -91,7 +91,7 @@ pub(super) fn changes(snapshot: &Snapshot) -> Vec<ChangeRecord> {
     snapshot.changes(u64::MAX, 0).map(Result::unwrap).collect()
 }
 
-/// Kinds and names of all changes.
+/// Returns the kinds and names of all changes.
 pub(super) fn log(snapshot: &Snapshot) -> Vec<String> {
     let line = |change: ChangeRecord| {
         format!("{} {}", change.change.as_str(), change.uri.as_str().trim_start_matches("http://x/"))

@@ -57,7 +57,7 @@ impl WriteCatalogue for SourceWriter {
                 if has_failed {
                     return Err(EngineFault::Value("a piece of work failed".to_owned()));
                 }
-                write_head(session, source, (ledger.head, timeline.last()))?;
+                write_head(session, source, ledger.head, timeline.last())?;
                 write_counters(session, source, &ledger.counters)
             });
             match written {
@@ -88,7 +88,7 @@ pub(super) fn begin(session: &Session, source: i64) -> Result<(Head, i64), Engin
     Ok((read_head(&row)?, row.try_get(5)?))
 }
 
-fn write_head(session: &Session, source: i64, (head, clock): (Head, i64)) -> Result<(), EngineFault> {
+fn write_head(session: &Session, source: i64, head: Head, clock: i64) -> Result<(), EngineFault> {
     let sql = "UPDATE source SET sequence = $2, datetime = $3, forgotten = $4, revision = $5, baselined = $6, clock = $7
                WHERE id = $1";
     session.execute(

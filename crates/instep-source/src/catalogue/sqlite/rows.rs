@@ -86,7 +86,8 @@ impl<'a> FileRows<'a> {
         &mut self,
         sql: &'static str,
         resource: &Resource,
-        (since, changes): (i64, u8),
+        since: i64,
+        changes: u8,
     ) -> Result<bool, CatalogueError> {
         let stamp = resource.stamp.as_ref();
         let columns = StateColumns::new(&resource.state);
@@ -149,12 +150,12 @@ impl LedgerRows for FileRows<'_> {
     }
 
     fn insert(&mut self, resource: &Resource, since: i64) -> Result<bool, CatalogueError> {
-        self.put(INSERT, resource, (since, 0))
+        self.put(INSERT, resource, since, 0)
     }
 
     fn replace(&mut self, next: &Resource, changes: u8) -> Result<(), CatalogueError> {
         // The row exists, so this time is not written.
-        self.put(REPLACE, next, (0, changes)).map(drop)
+        self.put(REPLACE, next, 0, changes).map(drop)
     }
 
     fn remove(&mut self, key: &[u8]) -> Result<(), CatalogueError> {

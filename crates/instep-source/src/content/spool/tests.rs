@@ -30,6 +30,16 @@ fn equal_states_are_kept_once_and_found_by_their_digests() {
 }
 
 #[test]
+fn o981_no_state_is_kept_on_a_disk_without_more_space_than_stays_free() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut spool = StateSpool::new(folder.path().join("states"), 1_000);
+    spool.reserve = Some(u64::MAX);
+    let error = spool.draft().unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
+    assert_eq!(spool.kept().unwrap(), SpoolUsage::default());
+}
+
+#[test]
 fn beyond_its_limit_the_oldest_states_go() {
     let folder = tempfile::tempdir().unwrap();
     let spool = StateSpool::new(folder.path(), 7);

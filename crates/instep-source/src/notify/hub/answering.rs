@@ -88,3 +88,20 @@ pub(super) fn refused(status: StatusCode, what: &'static str) -> Response {
     response.headers_mut().extend(later.map(|later| (header::RETRY_AFTER, later)));
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o259_a_callback_is_an_http_or_https_url() {
+        for (uri, expected) in [
+            ("http://example.org/", true),
+            ("HTTPS://example.org/", true),
+            ("ftp://example.org/", false),
+            ("urn:example:callback", false),
+        ] {
+            assert_eq!(is_of_the_web(&Uri::parse(uri).unwrap()), expected, "{uri}");
+        }
+    }
+}

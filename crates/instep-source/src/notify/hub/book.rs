@@ -95,6 +95,24 @@ impl Book {
         book
     }
 
+    /// Moves all times by the step by which the clock was set. Returns the subscriptions, which have changed.
+    pub(super) fn shift(&mut self, step: i64) -> Vec<Key> {
+        for it in self.subscriptions.values_mut() {
+            it.expires = it.expires.saturating_add(step);
+            it.failing_since = it.failing_since.map(|since| since.saturating_add(step));
+            if it.failures > 0 {
+                it.next_attempt = it.next_attempt.saturating_add(step);
+            }
+        }
+        let moved = |(moment, key): (i64, Key)| (moment.saturating_add(step), key);
+        self.retries = std::mem::take(&mut self.retries).into_iter().map(moved).collect();
+        self.ends = self.subscriptions.iter().map(|(key, it)| (it.expires, key.clone())).collect();
+        for at in self.topics.values_mut().flat_map(|kept| kept.messages.values_mut()) {
+            *at = at.saturating_add(step);
+        }
+        self.subscriptions.keys().cloned().collect()
+    }
+
     /// Begins a subscription, or renews one, which keeps its cursor.
     pub(super) fn subscribe(&mut self, key: Key, secret: Option<String>, expires: i64) -> &HubSubscription {
         let newest = self.last;

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::{
-    Hub, Key, now,
+    Hub, Key,
     request::{HubMode, SubscriptionRequest},
     verifications::{Admission, IN_ALL, PER_ADDRESS, PER_NETWORK, Targets},
 };
@@ -41,7 +41,11 @@ impl Hub {
         let admitted = async {
             loop {
                 let settled = self.settled.notified();
-                let admission = self.ledger().verifications.ask(targets, now());
+                let admission = {
+                    let mut ledger = self.ledger();
+                    let now = ledger.now();
+                    ledger.verifications.ask(targets, now)
+                };
                 match admission {
                     Admission::Now => return true,
                     Admission::Refused => return false,
@@ -73,7 +77,8 @@ impl Hub {
                 HubMode::Unsubscribe => ledger.book.unsubscribe(&key),
                 HubMode::Subscribe => {
                     let lease = i64::try_from(asked.lease.as_micros()).unwrap_or(i64::MAX);
-                    ledger.book.subscribe(key.clone(), asked.secret, now().saturating_add(lease));
+                    let expires = ledger.now().saturating_add(lease);
+                    ledger.book.subscribe(key.clone(), asked.secret, expires);
                 }
             }
             ledger.keep(&key);

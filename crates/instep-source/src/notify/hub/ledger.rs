@@ -1,12 +1,13 @@
 //! The ledger of the hub: the book, written down as it changes.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Instant};
 
 use bytes::Bytes;
 
 use super::{
     bodies::DeliveryBodies,
     book::{Book, DeliveryOutcome, Key},
+    clock::HubClock,
     store::KeepBook,
     verifications::Verifications,
 };
@@ -16,6 +17,7 @@ use crate::Error;
 #[derive(Debug)]
 pub(super) struct HubLedger {
     pub(super) book: Book,
+    clock: HubClock,
     store: Box<dyn KeepBook>,
     bodies: DeliveryBodies,
     pub(super) verifications: Verifications,
@@ -30,6 +32,7 @@ impl HubLedger {
     pub(super) fn open(store: Box<dyn KeepBook>) -> Result<Self, Error> {
         Ok(Self {
             book: store.book()?,
+            clock: HubClock::default(),
             store,
             bodies: DeliveryBodies::default(),
             verifications: Verifications::default(),
@@ -38,8 +41,25 @@ impl HubLedger {
         })
     }
 
+    /// Returns the time of the system, in microseconds since 1970, by which the times of the book count.
+    pub(super) fn now(&mut self) -> i64 {
+        self.at(HubClock::of_system(), Instant::now())
+    }
+
+    /// Returns a time of the system's clock at a moment. If the clock was set since the last one, the times of the book move with
+    /// it: by the new time a lease would end early, or an attempt come late.
+    fn at(&mut self, time: i64, moment: Instant) -> i64 {
+        let step = self.clock.shows(time, moment);
+        if step != 0 {
+            self.unwritten.extend(self.book.shift(step));
+            self.write();
+        }
+        time
+    }
+
     /// Stores a message for the subscribers of a topic. If there is no room for it, it is delivered from memory.
-    pub(super) fn publish(&mut self, topic: &str, document: &Bytes, now: i64) {
+    pub(super) fn publish(&mut self, topic: &str, document: &Bytes) {
+        let now = self.now();
         let sequence = self.book.publish(topic, now);
         self.bodies.publish(sequence, document.clone());
         if let Err(error) = self.store.publish(topic, sequence, now, document, self.book.oldest()) {
@@ -66,13 +86,8 @@ impl HubLedger {
 
     /// Records the result of a delivery. Returns `true` if the next one is in flight, `None` if the subscriber was
     /// given up.
-    pub(super) fn settle(
-        &mut self,
-        key: &Key,
-        outcome: DeliveryOutcome,
-        was_slow: bool,
-        now: i64,
-    ) -> Option<bool> {
+    pub(super) fn settle(&mut self, key: &Key, outcome: DeliveryOutcome, was_slow: bool) -> Option<bool> {
+        let now = self.now();
         let was_there = self.book.get(key).is_some();
         if was_slow && was_there && outcome == DeliveryOutcome::Taken {
             self.slow.insert(key.clone());
@@ -123,6 +138,7 @@ mod tests {
             Arc, Mutex,
             atomic::{AtomicBool, Ordering::Relaxed},
         },
+        time::Duration,
     };
 
     use super::*;
@@ -187,5 +203,27 @@ mod tests {
         is_full.store(false, Relaxed);
         ledger.write();
         assert_eq!(*kept.lock().unwrap(), [key]);
+    }
+
+    #[test]
+    fn o971_a_lease_of_the_hub_lasts_as_long_as_it_was_granted_for_although_the_clock_is_set() {
+        const HOUR: i64 = 3_600_000_000;
+        let disk = SmallDisk::default();
+        let kept = Arc::clone(&disk.kept);
+        let mut ledger = HubLedger::open(Box::new(disk)).unwrap();
+        let key = ("http://a/t".to_owned(), "http://b/c".to_owned());
+        let began = Instant::now();
+        let passed = |minutes: u64| began + Duration::from_secs(60 * minutes);
+        let now = ledger.at(1_000 * HOUR, began);
+        ledger.book.subscribe(key.clone(), None, now + HOUR);
+        // Set ahead by a day, then back by two.
+        let now = ledger.at(1_024 * HOUR, passed(1));
+        assert_eq!(ledger.book.expire(now), []);
+        assert_eq!(*kept.lock().unwrap(), std::slice::from_ref(&key));
+        let now = ledger.at(976 * HOUR, passed(2));
+        assert_eq!(ledger.book.expire(now), []);
+        assert_eq!(ledger.book.get(&key).unwrap().expires, 977 * HOUR - HOUR / 30);
+        let now = ledger.at(977 * HOUR, passed(62));
+        assert_eq!(ledger.book.expire(now), [key]);
     }
 }

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn w4_no_lease_is_endless_or_too_short() {
+    fn w4_o259_no_lease_is_endless_or_too_short() {
         for (rest, lease) in [
             ("", LEASE),
             ("hub.lease_seconds=", LEASE),

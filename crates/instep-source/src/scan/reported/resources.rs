@@ -33,7 +33,8 @@ impl ReportedResources<'_> {
         &mut self,
         holdings: &Holdings,
         catalogue: &Catalogue,
-        (uri, state): (Uri, Option<ResourceState>),
+        uri: Uri,
+        state: Option<ResourceState>,
         sets: u64,
     ) -> Result<(), CatalogueError> {
         let mut listed = None;

@@ -61,7 +61,7 @@ impl SourceArgs {
         Ok(())
     }
 
-    /// Unpacks as [`Self::unpack`] does, but into a temporary folder: a dry run writes nothing into the state (finding D5).
+    /// Unpacks as [`Self::unpack`] does, but into a temporary folder: a dry run writes nothing into the state (P5).
     ///
     /// Errors: the archive cannot be read, or has no resource below the base URL.
     pub(crate) fn unpack_for_show(

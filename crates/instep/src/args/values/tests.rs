@@ -25,6 +25,19 @@ fn o313_a_login_in_a_url_is_answered_with_options_that_each_command_has() {
 }
 
 #[test]
+fn o974_a_login_before_a_host_without_a_scheme_is_refused_too() {
+    for text in ["user:secret@example.org", "user@example.org/a", "https:user:secret@example.org/"] {
+        let refused = url(text).unwrap_err();
+        assert!(refused.contains("--netrc-file") && !refused.contains("secret"), "{text}: {refused}");
+    }
+    for text in
+        ["example.org/@ada", "example.org?mail=ada@a.example", "https://example.org?mail=ada@a.example"]
+    {
+        assert!(url(text).is_ok(), "{text}");
+    }
+}
+
+#[test]
 fn o69_a_rate_is_finite_and_at_least_one_a_day() {
     assert_eq!(rate("24/h").map(|rate| rate * 3_600.0), Ok(24.0));
     assert!(rate("0.1/h").is_ok());
@@ -64,7 +77,7 @@ fn o214_a_host_with_letters_of_any_language_is_its_ascii_form() {
 }
 
 #[test]
-fn finding_d4_a_url_is_not_a_folder() {
+fn p4_a_url_is_not_a_folder() {
     assert!(super::path("s3://bucket/x").unwrap_err().contains("is not a folder"));
     assert!(super::path("https://example.org/").unwrap_err().contains("URL (https)"));
     assert_eq!(super::path("./out"), Ok("./out".into()));

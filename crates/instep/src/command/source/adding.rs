@@ -131,7 +131,7 @@ impl AddArgs {
         let mut record = FleetRecord::open(fleet)?;
         let known = record.sources()?;
         let same = known.iter().find(|source| source.definition.has_url(&url));
-        // A URL that is added again by mistake must not become a second copy of the same Source (finding D22).
+        // A URL that is added again by mistake must not become a second copy of the same Source (P22).
         if let Some(same) = same.filter(|_| self.name.is_none()) {
             bail!("{url} is kept already, as {}; give --name NAME for a second copy", same.definition.name);
         }

@@ -76,7 +76,7 @@ impl SyncTask {
             write_metrics(metrics, &report, output);
         }
         progress.finish();
-        // A dry run, or a first run that failed, leaves nothing behind (finding D5).
+        // A dry run, or a first run that failed, leaves nothing behind (P5).
         if is_new && (report.is_err() || options.dry_run) {
             destination::discard_unused(&options.dir);
         }
@@ -141,7 +141,7 @@ fn write_metrics(metrics: &MetricsMonitor<'_>, report: &anyhow::Result<SyncRepor
     }
 }
 
-/// Reports that `--where-metadata` selected nothing (finding D8). The library reports it for the other filters, but knows
+/// Reports that `--where-metadata` selected nothing (P8). The library reports it for the other filters, but knows
 /// the result of this one only after the records were fetched.
 fn note_empty_selection(options: &SyncOptions, report: &SyncReport, output: &Output) {
     let (read, excluded) = (report.entries.read, report.entries.excluded);

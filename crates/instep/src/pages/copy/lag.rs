@@ -42,8 +42,7 @@ pub(super) fn chart(points: &[ReachedPoint], range: ChartRange, now: DateTime) -
     plot(&curve(&peaks, millis(top)), millis(top), &label, &said, &(0..labels).map(time).collect::<Vec<_>>())
 }
 
-/// Returns the value at the top of the axis: a round time not below the greatest lag, whose half is round, too (finding
-/// D26).
+/// Returns the value at the top of the axis: a round time not below the greatest lag, whose half is round, too (P26).
 fn top(most: Duration) -> Duration {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d26_the_axis_of_a_lag_ends_at_a_round_time_with_a_round_half() {
+    fn p26_the_axis_of_a_lag_ends_at_a_round_time_with_a_round_half() {
         for (most, at_the_top, at_half) in [
             (1, "2 s", "1 s"),
             (14, "20 s", "10 s"),

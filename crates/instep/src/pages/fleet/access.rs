@@ -40,6 +40,8 @@ pub(crate) struct OperatorAccess {
 /// A session of an operator who has signed in.
 struct OperatorSession {
     who: String,
+    /// The digest of the token that began it.
+    token: blake3::Hash,
     until: Instant,
 }
 
@@ -134,7 +136,9 @@ impl OperatorAccess {
         {
             sessions.remove(&oldest);
         }
-        sessions.insert(number.clone(), OperatorSession { who: who.clone(), until: now + SESSION });
+        let session =
+            OperatorSession { who: who.clone(), token: blake3::hash(token.as_bytes()), until: now + SESSION };
+        sessions.insert(number.clone(), session);
         Some((who, self.cookie_with(&number, SESSION.as_secs())))
     }
 
@@ -159,10 +163,11 @@ impl OperatorAccess {
         let number = self.session_number(headers)?;
         let sessions = self.sessions();
         let session = sessions.get(number).filter(|session| session.until > Instant::now())?;
-        let who = session.who.clone();
+        let (token, who) = (session.token, session.who.clone());
         drop(sessions);
-        // A session ends when its operator is removed from the file.
-        let is_operator = self.operators.as_ref()?.with(|known| known.iter().any(|(_, name)| *name == who));
+        // A session ends when its operator is removed from the file, or gets another token: somebody else may have had it.
+        let is_session = |(known, name): &(blake3::Hash, String)| *known == token && *name == who;
+        let is_operator = self.operators.as_ref()?.with(|known| known.iter().any(is_session));
         is_operator.then(|| SignedIn { who, mark: Some(self.mark(number)) })
     }
 

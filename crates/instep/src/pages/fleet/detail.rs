@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn o115_the_remedy_fits_the_cause_of_the_failure() {
+    fn o115_o722_the_remedy_fits_the_cause_of_the_failure() {
         for (code, cause, part) in [
             (6, Some(LookCause::TooManyDeletions), "raise max-delete"),
             (6, Some(LookCause::OtherSource), "with into"),

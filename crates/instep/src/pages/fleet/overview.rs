@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use instep_fleet::{FleetFigures, FleetSource, FleetWorker, LookSample, SourceName, SourcePage, SourceState};
+use instep_fleet::{
+    FleetError, FleetFigures, FleetSource, FleetWorker, LookSample, SourceName, SourcePage, SourceState,
+};
 use maud::{Markup, html};
 use resourcesync::DateTime;
 
@@ -31,8 +33,8 @@ pub(super) struct ShownFleet {
     pub(super) rate: u64,
     /// The workers of a fleet in a shared database; otherwise none.
     pub(super) workers: Vec<FleetWorker>,
-    /// The last looks at the Sources of the page.
-    pub(super) trends: BTreeMap<SourceName, Vec<LookSample>>,
+    /// The last looks at the Sources of the page, or the fault for which they cannot be read.
+    pub(super) trends: Result<BTreeMap<SourceName, Vec<LookSample>>, FleetError>,
 }
 
 /// Makes the page.
@@ -53,6 +55,7 @@ pub(super) fn overview(shown: &ShownFleet, title: &str) -> PageBody {
             @if shown.states.is_empty() { p { "None yet." } }
             @else if selected.sources.is_empty() { p { "No Source matches. " a href="?" { "Show all" } } }
             @else { (table(shown)) }
+            @if let Err(fault) = &shown.trends { p.soft { "The trends are missing: " (name(&fault.to_string())) } }
             (pager(query, selected))
         }
         @if figures.running + figures.ready + figures.ready_new > 0 {
@@ -89,6 +92,12 @@ fn workers(workers: &[FleetWorker], now: i64) -> Markup {
 
 fn verdict(shown: &ShownFleet) -> Markup {
     let number = |state| shown.states.get(&state).copied().unwrap_or_default() as u64;
+    if let Some(fault) = &shown.figures.record_fault {
+        return warning(
+            &format!("The record of the fleet cannot be used: {}", name(fault)),
+            "No run begins, and the results of runs wait, until it can be: if its disk is full, free space.",
+        );
+    }
     if let Some(reason) = &shown.figures.held_back {
         return warning(&format!("No run begins: {reason}"), "Free space, or raise the limit, and reload.");
     }
@@ -182,6 +191,7 @@ fn table(shown: &ShownFleet) -> Markup {
 fn row(source: &FleetSource, shown: &ShownFleet) -> Markup {
     let (standing, now) = (&source.standing, shown.now);
     let state = source.state(now);
+    let looks = shown.trends.as_ref().ok().and_then(|trends| trends.get(&source.definition.name));
     html! {
         tr {
             td { a href=(format!("source/{}/", source.definition.name)) { (source.definition.name) } }
@@ -192,7 +202,7 @@ fn row(source: &FleetSource, shown: &ShownFleet) -> Markup {
             td.figure { (count(standing.held)) }
             td.figure { (bytes(standing.bytes)) }
             td.figure { @if standing.pending > 0 { (count(standing.pending)) } @else { "\u{2013}" } }
-            td { (trend(shown.trends.get(&source.definition.name).map_or(&[], Vec::as_slice))) }
+            td { (trend(looks.map_or(&[], Vec::as_slice))) }
         }
     }
 }

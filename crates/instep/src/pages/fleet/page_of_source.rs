@@ -93,8 +93,16 @@ pub(super) async fn first(
     let range = ChartRange::parse(&query.range);
     make(served, name, &headers, move |served, source, operator| {
         let name = &source.definition.name;
-        let looks = Handle::current().block_on(served.fleet.looks(name))?;
-        let survey = Handle::current().block_on(served.fleet.survey(name))?;
+        let live = served.display.look(name);
+        let live = live.map(|look| look.run().lock().unwrap_or_else(PoisonError::into_inner).figures());
+        let (place, title) = (served.fleet.copy(source), name.as_str().to_owned());
+        let copy = served.copies.make(move || copy::first_page(&place, &title, live, range));
+        let known = async { tokio::join!(served.fleet.looks(name), served.fleet.survey(name), copy) };
+        let (looks, survey, copy) = Handle::current().block_on(known);
+        // Each part that cannot be read is left out, because the others say what is known.
+        let missing = looks.as_ref().err().or(survey.as_ref().err()).map(ToString::to_string);
+        let has_looks = looks.as_ref().map_or(source.standing.ended.is_some(), |looks| !looks.is_empty());
+        let looks = looks.unwrap_or_default();
         let shown = ShownSource {
             source,
             looks: &looks,
@@ -102,20 +110,19 @@ pub(super) async fn first(
             operator,
             has_operators: served.access.has_operators(),
         };
-        let live = served.display.look(name);
-        let live = live.map(|look| look.run().lock().unwrap_or_else(PoisonError::into_inner).figures());
         // A new Source has no copy yet, which is an error when it is read: one of several, if the state would be in a
         // database.
-        let copy = copy::first_page(&served.fleet.copy(source), name.as_str(), live, range);
         let content = html! {
             (standing(&shown))
             section { h2 { "Its copy" } }
             @match copy {
-                Ok(copy) => (copy.content),
-                Err(error) if !looks.is_empty() && !is_no_copy(&error) => (warning("The copy cannot be read", &format!("{error:#}"))),
-                Err(_) => (no_copy(source)),
+                Some(Ok(copy)) => (copy.content),
+                Some(Err(error)) if has_looks && !is_no_copy(&error) => (warning("The copy cannot be read", &format!("{error:#}"))),
+                Some(Err(_)) => (no_copy(source)),
+                None => (warning("The copy cannot be read", "Its state does not answer: try again in a moment.")),
             }
-            @if let Some(survey) = &survey { (surveyed::graph(survey)) (surveyed::report(survey)) }
+            @if let Some(missing) = &missing { (warning("The history and the documents of this Source are missing", missing)) }
+            @if let Ok(Some(survey)) = &survey { (surveyed::graph(survey)) (surveyed::report(survey)) }
             (trend(&shown))
         };
         Ok(PageBody::new(name.as_str(), OVERVIEW, content))

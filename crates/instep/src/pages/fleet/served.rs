@@ -38,6 +38,8 @@ pub(super) struct ServedFleet {
     /// The port of the address.
     pub(super) port: u16,
     pub(super) turns: PageTurns,
+    /// Turns for the parts of pages that read the state of a copy: its database may not answer.
+    pub(super) copies: PageTurns,
 }
 
 /// Returns the current time, in seconds since 1970.

@@ -52,6 +52,9 @@ const BETWEEN_EVENTS: Duration = Duration::from_secs(2);
 /// The most lines of the audit log on its page.
 const LINES: usize = 200;
 
+/// The longest that the page of a Source waits for the part about its copy.
+const LONGEST_READ: Duration = Duration::from_secs(20);
+
 /// The open address of the dashboard, before the fleet is opened.
 pub(crate) struct FleetListener {
     listener: TcpListener,
@@ -102,6 +105,7 @@ impl FleetServer {
                 is_local,
                 port: local.port(),
                 turns: PageTurns::default(),
+                copies: PageTurns::default().within(LONGEST_READ),
             }),
             listener,
             url: format!("http://{local}/"),
@@ -164,7 +168,7 @@ async fn first(
             figures: served.fleet.figures(),
             rate: served.rate(),
             workers: if served.fleet.is_shared() { served.fleet.workers() } else { Vec::new() },
-            trends: looks.unwrap_or_default(),
+            trends: looks,
             query,
         };
         let body = overview(&shown, &format!("Fleet in {}", served.name));

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d6_progress_has_totals_speed_and_time_left() {
+    fn p6_progress_has_totals_speed_and_time_left() {
         let start = Instant::now();
         let (mut tally, mut display) = (tally(start), Display::default());
         assert_eq!(
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d6_bytes_move_while_nothing_is_committed_as_in_a_dump() {
+    fn p6_bytes_move_while_nothing_is_committed_as_in_a_dump() {
         let start = Instant::now();
         let (mut tally, mut display) = (tally(start), Display::default());
         display.line(&mut tally, start);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d6_transfers_errors_and_waits_are_shown_within_the_width() {
+    fn p6_transfers_errors_and_waits_are_shown_within_the_width() {
         let start = Instant::now();
         let (mut tally, mut display) = (tally(start), Display::default());
         tally.transfers.push(("http://example.org/letters/1701.pdf".into(), 1 << 20, Some(4 << 20)));
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d17_the_time_left_of_a_large_run_is_within_80_columns() {
+    fn p17_the_time_left_of_a_large_run_is_within_80_columns() {
         let start = Instant::now();
         let (mut tally, mut display) = (ProgressTally::new(start), Display::default());
         let mut planned = PlanTotals::new();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d10_a_line_of_a_log_names_the_host_that_a_run_waits_for_and_how_long() {
+    fn p10_a_line_of_a_log_names_the_host_that_a_run_waits_for_and_how_long() {
         let start = Instant::now();
         let (mut tally, mut display) = (ProgressTally::new(start), Display::default());
         tally.add(&Event::Phase(Phase::Discovering));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn finding_d6_a_run_that_waits_shows_no_totals_of_its_documents() {
+    fn p6_a_run_that_waits_shows_no_totals_of_its_documents() {
         let start = Instant::now();
         let (mut tally, mut display) = (ProgressTally::new(start), Display::default());
         tally.add(&Event::Phase(Phase::Waiting));

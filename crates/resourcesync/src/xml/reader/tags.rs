@@ -71,16 +71,7 @@ impl<R: BufRead> DocumentReader<R> {
             _ => None,
         };
         drop(namespace);
-        let is_named = is_qualified_name(name);
-        if !is_named {
-            let found =
-                format!("{:?}, which cannot name an element", name.chars().take(40).collect::<String>());
-            self.report("GEN-24", Severity::Error, found, "a name as XML has them");
-        }
-        if kind == Element::Foreign && !self.scope.declares(name) {
-            let found = format!("the prefix of {name}, which is not declared");
-            self.report("GEN-24", Severity::Error, found, "a declaration of each prefix");
-        }
+        let is_named = self.check_name(name, kind);
         if is_unknown {
             let found = format!("the element {name}, which ResourceSync does not have");
             self.report("GEN-2", Severity::Warning, found, "md or ln");
@@ -107,6 +98,22 @@ impl<R: BufRead> DocumentReader<R> {
             _ => {}
         }
         Ok(kind)
+    }
+
+    /// Reports a name that no element can have, and a prefix that nothing declares. Returns `true` if an element can have
+    /// the name.
+    fn check_name(&mut self, name: &str, kind: Element) -> bool {
+        let is_named = is_qualified_name(name);
+        if !is_named {
+            let found =
+                format!("{:?}, which cannot name an element", name.chars().take(40).collect::<String>());
+            self.report("GEN-24", Severity::Error, found, "a name as XML has them");
+        }
+        if kind == Element::Foreign && !self.scope.declares(name) {
+            let found = format!("the prefix of {name}, which is not declared");
+            self.report("GEN-24", Severity::Error, found, "a declaration of each prefix");
+        }
+        is_named
     }
 
     fn read_attributes(&mut self, tag: &Tag<'_>, kind: Element) -> Result<(), ReadError> {

@@ -4,13 +4,14 @@
 use std::{collections::BTreeSet, thread};
 
 use instep_testkit::{PostgresServer, wait_until};
+use tokio_util::sync::CancellationToken;
 
 use super::{copy, faults::place, sql};
 use crate::{
     map::CopyPath,
     state::{
-        JoinedPlan, Ledger, NewSlice, ReadHeld as _, ReadPacks as _, SharePlan as _, WriteGroups as _,
-        WriteRecords as _, postgres::PostgresState,
+        JoinedPlan, Ledger, NewSlice, ReadHeld as _, ReadPacks as _, SharePlan as _, WaitingPlans,
+        WriteGroups as _, WriteRecords as _, postgres::PostgresState,
     },
 };
 
@@ -50,4 +51,35 @@ fn o78_who_takes_a_shared_plan_over_waits_until_helpers_have_committed() {
     let next = next.join().unwrap();
     assert!(next.held("http://h/late").unwrap().is_some());
     assert!(PostgresState::join(&at).unwrap().is_none(), "the plan is gone");
+}
+
+#[test]
+fn o964_the_slices_of_a_process_that_has_ended_are_free_at_once_but_for_those_of_its_own_run() {
+    let Some(server) = PostgresServer::start() else { return };
+    let at = copy(&server.url(), "folder");
+    let mut plans = WaitingPlans::at(&server.url(), &CancellationToken::new()).unwrap();
+    plans.end_shares_of("process 7 on host").unwrap();
+    let mut first = PostgresState::open(&at).unwrap();
+    let set = first.set("http://h/").unwrap();
+    first.begin_plan(set).unwrap();
+    let slice = |id| NewSlice { id, turn: 0, total: 1, actions: Vec::new() };
+    first.add_slices(&[slice(1), slice(2)]).unwrap();
+    let mut own = first.seal_plan().unwrap();
+    let JoinedPlan { state: helper, mut board, .. } = PostgresState::join(&at).unwrap().unwrap();
+    assert_eq!((own.claim(1).unwrap().len(), board.claim(1).unwrap().len()), (1, 1));
+    // All workers are in one process here, so each gets another name.
+    for (process, sharer) in [(7, board.me()), (8, own.me())] {
+        let rename =
+            format!("UPDATE instep.share SET name = 'process {process} on host' WHERE sharer = {sharer}");
+        sql(&server.url(), &rename);
+    }
+    sql(&server.url(), "UPDATE instep.copy SET holder = 'process 8 on host'");
+    for process in ["process 9 on host", "process 8 on host"] {
+        plans.end_shares_of(process).unwrap();
+        assert!(own.claim(1).unwrap().is_empty(), "both slices are claimed");
+    }
+    plans.end_shares_of("process 7 on host").unwrap();
+    assert!(board.claim(1).is_err(), "its share has ended");
+    assert_eq!(own.claim(1).unwrap().len(), 1);
+    drop(helper);
 }

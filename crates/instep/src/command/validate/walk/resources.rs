@@ -49,7 +49,7 @@ impl SourceWalk {
         });
         for entry in chosen {
             let time = if of_changes { entry.metadata.datetime } else { at };
-            self.compare(uri, &entry, (time, of_changes)).await?;
+            self.compare(uri, &entry, time, of_changes).await?;
             self.try_patches(uri, &entry).await?;
         }
         Ok(())
@@ -59,7 +59,8 @@ impl SourceWalk {
         &mut self,
         list: &Uri,
         entry: &Entry,
-        (time, is_change): (Option<DateTime>, bool),
+        time: Option<DateTime>,
+        is_change: bool,
     ) -> anyhow::Result<()> {
         let speaker = Origin::parse(list.as_str()).ok();
         let findings = match self.documents.get(&entry.loc, speaker.as_ref()).await {

@@ -63,6 +63,26 @@ fn an_operator_who_is_removed_from_the_file_is_refused_at_once() {
 }
 
 #[test]
+fn o979_a_session_ends_when_its_operator_gets_another_token() {
+    let file = file(&format!("ada {TOKEN}\n"), 0o600);
+    let access = OperatorAccess::new(Some(file.path()), None).unwrap();
+    let session = |token: &str| {
+        let (_, cookie) = access.sign_in(token).unwrap();
+        headers(&[("cookie", cookie.split(';').next().unwrap())])
+    };
+    let before = session(TOKEN);
+    assert!(access.signed_in(&before).is_some());
+    let other = TOKEN.repeat(2);
+    fs::write(file.path(), format!("ada {other}\n")).unwrap();
+    assert_eq!(access.signed_in(&before), None);
+    let now = session(&other);
+    assert!(access.signed_in(&now).is_some());
+    // Another line does not end it.
+    fs::write(file.path(), format!("bob {TOKEN}\nada {other}\n")).unwrap();
+    assert!(access.signed_in(&now).is_some());
+}
+
+#[test]
 fn o876_signing_in_to_a_second_fleet_of_a_host_leaves_the_session_at_the_first() {
     let file = file(&format!("ada {TOKEN}\n"), 0o600);
     let fleets = [8090, 8091].map(|port| OperatorAccess::new(Some(file.path()), None).unwrap().at_port(port));
