@@ -117,7 +117,7 @@ const REMEMBERED: [(&str, u64); 58] = [
     ("o780", 60_414),
     ("o944", 60_438),
     ("o945", 53_302),
-    ("o945, before a later inventory", 70_481),
+    ("o945, without a change from before", 70_481),
     ("o946", 63_683),
     ("o947", 63_126),
     ("a deletion that an undated inventory does not take back", 20_992),

@@ -91,7 +91,6 @@ impl Draft {
             let earliest = shape.earliest(&entry, begins, &mut modified);
             if self.is_known(shape, &entry, ordinal, place)? {
                 self.account.known += 1;
-                self.met.known_by_time |= shape.known == 0 && !self.seeks_left_out;
             } else if let Some(desired) = self.desired_by_change(&list, &entry, place, earliest)? {
                 weight += desired.weight();
                 weight += self.add_linked_after(&mut linked, list.speaker, &entry, &desired);

@@ -155,7 +155,7 @@ impl Changes {
             (None, _) => ReadChanges::without_packages(run, from),
         };
         read.lost.extend(lost);
-        set.with(|draft| draft.met.rewritten |= begin_earlier && draft.met.known_by_time);
+        set.with(|draft| draft.met.rewritten |= begin_earlier);
         Ok(read)
     }
 

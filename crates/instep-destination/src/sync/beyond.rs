@@ -146,7 +146,7 @@ impl SyncRun<'_> {
             return Ok(());
         }
         self.reporter.note(&format!(
-            "the Change Lists begin earlier than when they were read last: which of their changes up to {reached} were \
+            "the Change Lists begin earlier than when they were read last: which of the changes up to {reached} were \
              applied is unknown, so that the copy is compared with an inventory"
         ));
         self.distrust_times(set.id, reached)
