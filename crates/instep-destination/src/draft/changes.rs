@@ -36,7 +36,7 @@ impl Draft {
     ) -> Result<Shape, Error> {
         let latest = latest_time(document.date);
         let mut survey = Survey::new(&document.header, mark, Some(latest)).beginning(begins).since(since);
-        survey = survey.alone(self.inventory.usable == 0);
+        survey = survey.alone(self.inventory.usable == 0).beside_applied(self.inventory.was_applied);
         // Read twice: the order and the times of a list are known only at its end.
         let (mut entries, mut entry) = (document.read()?, Entry::default());
         while entries.read_entry(&mut entry).map_err(|error| document.unreadable(error))? {

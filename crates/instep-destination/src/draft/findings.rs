@@ -12,6 +12,9 @@ pub(crate) struct ChangeFindings {
     pub(crate) doubtful: bool,
     /// `true` if a Change List no longer has changes that were applied (O411).
     pub(crate) lost_changes: bool,
+    /// `true` if the Change Lists begin earlier than when they were read last: their times do not show which of their changes
+    /// the copy knows, nor that it knows those that they do not list (O945).
+    pub(crate) rewritten: bool,
     /// `true` if changes may be missing between the Change Dumps and the Change Lists (O451).
     pub(crate) seam: bool,
 }

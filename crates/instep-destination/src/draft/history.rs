@@ -13,6 +13,8 @@ use crate::{
 pub(crate) struct SetHistory {
     /// `true` if changes were applied to the set.
     pub(super) applied_changes: bool,
+    /// The time up to which they were all applied: those of a later time came while a list before theirs was lost.
+    pub(super) reached: Option<DateTime>,
     /// `true` if no changes were applied, and the Source lists none.
     pub(super) has_no_changes: bool,
     /// The end of the last gap in the changes of the set, in which a deletion may have been missed, or the time of a later
@@ -28,8 +30,10 @@ pub(crate) struct SetHistory {
 impl SetHistory {
     /// Reads the past of a set.
     pub(super) fn read(state: &dyn ReadState, set: SetId) -> Result<Self, Error> {
+        let reached = state.checkpoint(set)?.and_then(|checkpoint| checkpoint.datetime);
         Ok(Self {
-            applied_changes: state.checkpoint(set)?.is_some_and(|checkpoint| checkpoint.datetime.is_some()),
+            applied_changes: reached.is_some(),
+            reached,
             has_no_changes: false,
             last_gap: last_gap::read(state, set)?,
             has_former_inventory: false,

@@ -2,6 +2,8 @@
 
 mod rows;
 
+use std::borrow::Cow;
+
 use resourcesync::DateTime;
 
 use super::{
@@ -14,7 +16,7 @@ use crate::{
     Error, ProblemKind,
     plan::{
         Accounting, Decision, DecisionRules, Desired, DesiredPresence, Known, LinksNamed, Rest, decide,
-        plausible,
+        is_later, plausible,
     },
     state::{Action, ActionKind, Actions, HeldResource, Marks, PlanNote, Pushing, ReadState, StateError},
 };
@@ -58,6 +60,7 @@ impl Draft {
             deletions: self.history.keeps_deletions.then_some(&*self.state),
             other_sets: OtherSets::of(&*self.state, set, self.clocks.latest_time()),
             latest: Some(self.clocks.latest_time()),
+            reached: plausible(self.history.reached, Some(self.clocks.latest_time())),
             account: &mut self.account,
             unchanged: &mut self.inventory.unchanged,
             kept: &mut self.inventory.kept,
@@ -109,6 +112,8 @@ pub(super) struct Merging<'a> {
     pub(super) other_sets: OtherSets<'a>,
     /// Times later than this are no times.
     pub(super) latest: Option<DateTime>,
+    /// The time up to which all changes were applied before the plan.
+    pub(super) reached: Option<DateTime>,
     pub(super) account: &'a mut Accounting,
     pub(super) unchanged: &'a mut u64,
     pub(super) kept: &'a mut KeptCount,
@@ -142,6 +147,8 @@ impl Merging<'_> {
         let is_awaited = self.awaited.meet(uri);
         let earlier = self.earlier(desired)?;
         let mut known = Known { is_awaited, ..self.known(uri, held, earlier.as_ref())? };
+        let timed = by_its_time(desired, &known, self.reached);
+        let desired: &Desired = &timed;
         let decision = self.decide(desired, &mut known)?;
         self.count_kept(desired, &known, decision)?;
         let decision = self.within_limit(decision, &known);
@@ -245,6 +252,16 @@ impl Merging<'_> {
             None => decision,
         }
     }
+}
+
+/// Returns a change as one that its own time distinguishes, also if its place in its list shows that it is new: if the copy
+/// has a change of its resource from after the time that it had `reached`, that came by a later list while the list of this
+/// one was lost (O946).
+fn by_its_time<'d>(desired: &'d Desired, known: &Known<'_>, reached: Option<DateTime>) -> Cow<'d, Desired> {
+    if desired.is_appended && !desired.inherits_time && is_later(known.changed, reached) {
+        return Cow::Owned(Desired { says_when: true, ..desired.clone() });
+    }
+    Cow::Borrowed(desired)
 }
 
 /// Returns `true` if an entry of an inventory changes nothing because something later is known.

@@ -1,7 +1,7 @@
 //! A draft is bounded: in time by its run, in memory by the weight of what it holds.
 
 use instep_net::{Client, HttpOptions, Scope};
-use resourcesync::Uri;
+use resourcesync::{DateTime, Uri};
 use tokio_util::sync::CancellationToken;
 
 use super::{Draft, Policy};
@@ -151,4 +151,31 @@ fn o774_an_impossible_time_in_a_list_without_order_leaves_it_open_if_an_inventor
     assert!(is_doubtful([9_000, 2_021, 2_020]));
     assert!(!is_doubtful([9_000, 2_020, 2_021]), "their order tells");
     assert!(!is_doubtful([2_022, 2_021, 2_020]), "their times tell");
+}
+
+#[test]
+fn o944_a_change_from_before_its_list_began_is_newer_than_the_inventory_that_was_applied() {
+    let folder = tempfile::tempdir().unwrap();
+    let day = Some(DateTime::parse("2024-01-06").unwrap());
+    let entry = format!("<url><loc>{URL}a</loc></url></urlset>");
+    let list = document_with(folder.path(), "resourcelist", &entry);
+    let brings = |was_applied: bool, days: &[u32]| {
+        let entry = |day: &u32| {
+            let name = if *day < 6 { "b".to_owned() } else { day.to_string() };
+            format!(
+                "<url><loc>{URL}{name}</loc><rs:md change=\"created\" datetime=\"2024-01-{day:02}\"/></url>"
+            )
+        };
+        let entries: String = days.iter().map(entry).collect();
+        let changes = document_with(folder.path(), "changelist", &(entries + "</urlset>"));
+        let mut draft = draft(folder.path());
+        draft.read_list(&list, day, was_applied).unwrap();
+        draft.read_changes(&changes, None, day, day, 0).unwrap();
+        draft.check_account().unwrap();
+        (draft.fetch_of(&format!("{URL}b")).unwrap().is_some(), draft.met.doubtful)
+    };
+    assert_eq!(brings(true, &[3]), (true, false));
+    assert_eq!(brings(true, &[7, 8, 3]), (true, false), "it came last");
+    assert_eq!(brings(true, &[8, 7, 3]), (false, true), "nothing shows if the inventory has it");
+    assert_eq!(brings(false, &[3]), (false, false), "a new inventory would list it");
 }

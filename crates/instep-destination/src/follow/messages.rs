@@ -92,18 +92,22 @@ impl SyncRun<'_> {
                 .iter()
                 .filter(|message| found.capability_list.as_ref() == Some(&message.set))
                 .collect();
-            if !of_set.is_empty() && !self.apply_to(found, &of_set, was_read).await? {
+            let may_delete = was_read || source.sets.len() == 1;
+            if !of_set.is_empty() && !self.apply_to(found, &of_set, was_read, may_delete).await? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
+    /// Applies the notifications of a set. Returns `false` if the Source must be read first, because one of them does not
+    /// directly follow the state held, or deletes and the run `may_delete` nothing yet.
     async fn apply_to(
         &mut self,
         found: &CapabilitySet,
         messages: &[&&ChannelMessage],
         was_read: bool,
+        may_delete: bool,
     ) -> Result<bool, Error> {
         let id = self.copy.set(found)?;
         let Some(mut checkpoint) = self.checkpoint(id)? else { return Ok(false) };
@@ -126,6 +130,10 @@ impl SyncRun<'_> {
         if found.has_inventory() && set.with(|draft| draft.met.record) {
             // A metadata record changed: what it describes is chosen again when the Source is read (O657).
             return Ok(was_read);
+        }
+        if !may_delete && set.with(|draft| draft.totals().deletions) > 0 {
+            // Another set may list what this one gives up, which only its documents show (O948).
+            return Ok(false);
         }
         self.choose_by_metadata(&set).await?;
         self.account_for(&mut set, false)?;

@@ -49,13 +49,13 @@ impl DecisionRules {
         }
     }
 
-    /// Returns `true` if a new inventory without times lists other bytes than those that are kept of a deleted resource.
-    /// It did not only miss the deletion, so a request decides (O36).
+    /// Returns `true` if a new inventory without times lists other bytes than those that are kept of a deleted resource, or
+    /// digests of other algorithms (O947). Then it may not only have missed the deletion, so a request decides (O36).
     fn brings_back(&self, desired: &Desired, held: &HeldResource) -> bool {
         let is_unknown = self.is_undated && !self.was_applied && desired.metadata.datetime.is_none();
-        is_unknown
-            && desired.presence == DesiredPresence::Present
-            && currency_of(held, desired) == Currency::Stale
+        let (ours, theirs) = (&held.metadata.digests, &desired.metadata.digests);
+        let is_other = currency_of(held, desired) == Currency::Stale || share_no_algorithm(ours, theirs);
+        is_unknown && desired.presence == DesiredPresence::Present && is_other
     }
 
     /// Returns `true` if the difference from an inventory came from another set since (O37, O44). It did not if the
@@ -149,7 +149,7 @@ pub enum Rest {
 /// | | absent | something that another set holds too, and deleting is on | **leave**: the set gives it up, the file stays |
 /// | | absent | something, and deleting is on | **delete** |
 /// | | absent | something, and deleting is off | **keep**: it counts as kept, and the time of the deletion is written down if the entry states it |
-/// | | present or unclear, by an inventory | something that was deleted after the time of the inventory, or of the entry if that has none, or if the entry has none either and the inventory was applied before or does not list other bytes | **keep** |
+/// | | present or unclear, by an inventory | something that was deleted after the time of the inventory, or of the entry if that has none, or if the entry has none either and the inventory was applied before or lists neither other bytes nor digests of other algorithms | **keep** |
 /// | | present or unclear, by an inventory | nothing, since a deletion after the time of the inventory, or of the entry if that has none, or if the entry has none either | rest, held is later |
 /// | | [`Unclear`](DesiredPresence::Unclear) | nothing | **create** |
 /// | | unclear | something | **check**: ask whether it is current |

@@ -45,6 +45,10 @@ pub(crate) struct Survey {
     has_impossible: bool,
     /// `true` if what is looked at was listed beside no inventory.
     is_alone: bool,
+    /// `true` if it was listed beside the inventory that was applied last.
+    is_beside_applied: bool,
+    /// `true` if an entry is older than the beginning of its list.
+    has_earlier: bool,
     entries: u64,
     leading: LeadingEntries,
 }
@@ -68,8 +72,8 @@ pub(crate) struct Shape {
     /// `true` if changes that were read before are missing, and others came later: the Source was restored from a
     /// backup, or wrote the list anew (O411).
     pub lost_changes: bool,
-    /// `true` if an entry states a time that no clock has reached, and the entries are in no order: nothing shows if it is
-    /// older than an inventory (O774).
+    /// `true` if an entry states a time that no clock has reached, or beside the inventory that was applied one from before
+    /// its list began, and the entries are in no order: nothing shows if it is older than the inventory (O774, O944).
     pub is_disordered: bool,
     /// The digest of all entries.
     pub leading: [u8; 32],
@@ -108,6 +112,8 @@ impl Survey {
             falls: false,
             has_impossible: false,
             is_alone: false,
+            is_beside_applied: false,
+            has_earlier: false,
             entries: 0,
             leading: LeadingEntries::new(),
         }
@@ -131,6 +137,12 @@ impl Survey {
         Self { is_alone, ..self }
     }
 
+    /// Looks for changes beside the inventory that was applied last, which says as little how they turned out (O944).
+    #[must_use]
+    pub(crate) fn beside_applied(self, is_beside_applied: bool) -> Self {
+        Self { is_beside_applied, ..self }
+    }
+
     /// Takes the next entry.
     pub(crate) fn observe(&mut self, entry: &Entry) {
         self.entries += 1;
@@ -140,7 +152,9 @@ impl Survey {
         self.has_impossible |= time.is_none() && entry.metadata.datetime.is_some();
         let since = self.since.zip(time);
         self.up_to_since += u64::from(since.is_some_and(|(since, time)| time.instant() < since.end()));
-        let time = time.filter(|time| !is_over(Some(*time), self.begun()));
+        let is_from_before = is_over(time, self.begun());
+        self.has_earlier |= is_from_before;
+        let time = time.filter(|_| !is_from_before);
         if is_over(time, self.since) {
             self.last_before = self.entries;
         }
@@ -156,11 +170,11 @@ impl Survey {
     }
 
     /// Returns the beginning of the list if entries from before it have the times of a clock that went back (O46). The list
-    /// began before `since`, so its entries came later. `None` if there is an inventory, which decides about them.
+    /// began before `since`, so its entries came later. `None` if there is a new inventory, which decides about them.
     fn begun(&self) -> Option<DateTime> {
         self.from
             .or(self.begins)
-            .filter(|_| self.is_alone)
+            .filter(|_| self.is_alone || self.is_beside_applied)
             .filter(|from| self.since.is_some_and(|since| from.instant() < since.end()))
     }
 
@@ -189,6 +203,8 @@ impl Survey {
         let begun = self.begun();
         let (lost_changes, keeps_entries) = (self.lost_changes(), self.keeps_entries());
         let (entries, times) = (self.entries, self.judge.finish());
+        // Only the order of the list shows which of them the inventory has: without it, their times count.
+        let is_open = self.has_earlier && !self.is_alone && (self.falls || times.newest_first);
         let mark_entries = self.mark.as_ref().map_or(0, |mark| mark.entries);
         Shape {
             times,
@@ -199,10 +215,10 @@ impl Survey {
             unusable: 0,
             went_back: keeps_entries && entries < mark_entries && !lost_changes,
             lost_changes,
-            is_disordered: self.has_impossible && self.falls,
+            is_disordered: self.has_impossible && self.falls || is_open,
             leading: self.leading.digest(),
             since: self.since,
-            begun,
+            begun: begun.filter(|_| !is_open),
             until: self.until,
             last_before: if !self.falls && !times.newest_first { self.last_before } else { 0 },
         }

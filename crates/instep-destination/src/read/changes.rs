@@ -101,14 +101,27 @@ impl Changes {
 
     /// Returns the time at which the Change Lists begin, if they began at another time when they were read last.
     pub(crate) fn begin_anew(&self, run: &SyncRun<'_>) -> Result<Option<DateTime>, Error> {
-        let Some(changes) = &self.lists else { return Ok(None) };
+        let (begins, before) = self.beginnings(run)?;
+        Ok(begins.filter(|begins| Some(*begins) != before))
+    }
+
+    /// Returns `true` if the Change Lists begin earlier than when they were read last: they were written anew.
+    fn begin_earlier(&self, run: &SyncRun<'_>) -> Result<bool, Error> {
+        let (begins, before) = self.beginnings(run)?;
+        let is_earlier = |(begins, before): (DateTime, DateTime)| begins.end() <= before.instant();
+        Ok(begins.zip(run.believed(before)).is_some_and(is_earlier))
+    }
+
+    /// Returns the time at which the Change Lists begin, and that at which they began when they were read last.
+    fn beginnings(&self, run: &SyncRun<'_>) -> Result<(Option<DateTime>, Option<DateTime>), Error> {
+        let Some(changes) = &self.lists else { return Ok((None, None)) };
         let alone = changes.lists.first().filter(|list| list.member.uri == changes.speaker);
         let begins = match &changes.top {
             Some(index) => index.at,
             None => alone.and_then(|list| list.member.from),
         };
         let before = run.state().document(&changes.speaker)?.and_then(|record| record.at);
-        Ok(begins.filter(|begins| Some(*begins) != before))
+        Ok((begins, before))
     }
 
     /// Folds new changes over the plan. Returns the checkpoint that is valid once the plan is done, and the packages
@@ -121,6 +134,7 @@ impl Changes {
         from: Checkpoint,
     ) -> Result<ReadChanges, Error> {
         let by_dumps = self.dumps_are_better();
+        let begin_earlier = self.begin_earlier(run)?;
         let Self { lists, dumps, lost } = self;
         let mut read = match (lists, dumps) {
             (lists, Some(dumps)) if by_dumps => {
@@ -141,6 +155,7 @@ impl Changes {
             (None, _) => ReadChanges::without_packages(run, from),
         };
         read.lost.extend(lost);
+        set.with(|draft| draft.met.rewritten |= begin_earlier);
         Ok(read)
     }
 

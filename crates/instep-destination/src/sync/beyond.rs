@@ -1,5 +1,7 @@
 //! The reasons to read more than the changes since the checkpoint. `way.rs` acts on them.
 
+use resourcesync::DateTime;
+
 use crate::{
     Error, Strategy, Via,
     discover::CapabilitySet,
@@ -67,6 +69,9 @@ impl SyncRun<'_> {
             None if met.lost_changes && found.has_inventory() && self.options.via == Via::Cheapest => {
                 Some("changes that were applied are no longer listed".to_owned())
             }
+            None if met.rewritten && found.has_inventory() && self.options.via == Via::Cheapest => {
+                Some("the Change Lists were written anew".to_owned())
+            }
             None if met.seam && found.has_inventory() && self.options.via == Via::Cheapest => {
                 Some("changes may be missing between the Change Dumps and the Change Lists".to_owned())
             }
@@ -120,11 +125,40 @@ impl SyncRun<'_> {
             "the Change List lacks changes up to {reached} that were applied, and has later ones: the Source may have been \
              restored from a backup, so that the copy is compared with an inventory"
         ));
-        if !self.options.dry_run {
-            // Recorded at once, because the next run does not see it in the lists.
-            self.copy.keep_coverage(set.id, Coverage::Unknown)?;
-            self.copy.keep_clock_step(set.id, reached, false)?;
+        self.distrust_times(set.id, reached)
+    }
+
+    /// Reports and records that the Change Lists were written anew with an earlier beginning, as after the clock of the Source
+    /// went back, or after the Source was restored from a backup (O945). `inventory` is the time of the one that the plan has:
+    /// a later one than the copy had reached has all of their changes.
+    pub(super) fn note_rewritten_changes(
+        &mut self,
+        set: &SetRun,
+        held: Option<&Checkpoint>,
+        inventory: Option<DateTime>,
+    ) -> Result<(), Error> {
+        let is_open =
+            |reached: &DateTime| inventory.is_none_or(|inventory| inventory.instant() < reached.end());
+        let reached = held.and_then(|held| held.datetime).filter(is_open);
+        let Some(reached) = reached.filter(|_| set.with(|draft| draft.met.rewritten)) else { return Ok(()) };
+        // They are not recorded while an older inventory is refused, so that each run until then finds them.
+        if self.copy.clock_step(set.id)? == Some(reached) {
+            return Ok(());
         }
-        Ok(())
+        self.reporter.note(&format!(
+            "the Change Lists begin earlier than when they were read last: which of the changes up to {reached} were \
+             applied is unknown, so that the copy is compared with an inventory"
+        ));
+        self.distrust_times(set.id, reached)
+    }
+
+    /// Records that times up to the one that a set had reached do not show which state is newer, until a later inventory is
+    /// applied. It is recorded at once, because the next run does not see it in the lists.
+    fn distrust_times(&mut self, set: SetId, reached: DateTime) -> Result<(), Error> {
+        if self.options.dry_run {
+            return Ok(());
+        }
+        self.copy.keep_coverage(set, Coverage::Unknown)?;
+        self.copy.keep_clock_step(set, reached, false)
     }
 }

@@ -23,13 +23,29 @@ impl SyncRun<'_> {
             Some(plans) => plans,
             // The state knows which resources earlier sets list, but not in a dry run, which writes nothing.
             None if self.options.dry_run => self.plan_unheard(sets, None).await?,
-            None => self.plan_unheard(&sets[number + 1..], Some(set)).await?,
+            None => {
+                let planned = self.plan_unheard(&sets[number + 1..], Some(set)).await;
+                if matches!(planned, Err(Error::Interrupted)) {
+                    self.note_unread_sets(&sets[number]);
+                }
+                planned?
+            }
         };
         for other in plans.iter().filter(|other| other.id != set.id) {
             set.leave_to(other)?;
         }
         self.other_plans.ahead = Some(plans);
         Ok(())
+    }
+
+    /// Reports that a run ends before it does anything for a set, because it does not know what later sets list (O949). A run
+    /// with as little time ends there again.
+    fn note_unread_sets(&self, found: &CapabilitySet) {
+        let name = found.name();
+        self.reporter.note(&format!(
+            "the run ended while the sets after {name} were read, which may list what that one deletes: nothing of it was \
+             carried out, and the next run needs the time to read them"
+        ));
     }
 
     /// Returns plans of sets, of which nothing is reported: each set is planned again when its turn comes. If a plan `leaves`

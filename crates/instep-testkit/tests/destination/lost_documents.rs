@@ -90,6 +90,34 @@ fn o16_a_list_that_comes_back_undoes_nothing_that_came_after_it() {
 }
 
 #[test]
+fn o946_a_list_that_grew_while_it_was_lost_undoes_nothing_that_came_after_it() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.rotate();
+    copy.source.put("a.txt", "first");
+    let delete = |options: &mut SyncOptions| options.delete = true;
+    assert_eq!(copy.sync_with(delete).exit_code(), 0);
+    copy.source.delete("b.txt");
+    copy.source.put("new.txt", "created");
+    copy.source.rotate();
+    copy.source.put("a.txt", "second");
+    copy.source.put("b.txt", "again");
+    copy.source.delete("new.txt");
+    copy.source.fail_always(SECOND_LIST, Fault::Status(500));
+    assert_eq!(copy.sync_with(delete).exit_code(), 3);
+    assert_eq!(copy.differences(), [""; 0]);
+    // Its first entry is known, so that the others are new by their place.
+    copy.source.heal();
+    copy.source.fail_always("changelist-000003.xml", Fault::Status(500));
+    let run = copy.sync_with(delete);
+    assert_eq!((run.exit_code(), run.report().failed), (3, 0), "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+    copy.source.heal();
+    assert_eq!(copy.sync_with(delete).exit_code(), 0);
+    assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
 fn o16_changes_of_a_lost_list_come_by_a_change_dump() {
     let mut layout = Layout::new();
     layout.change_dump = true;

@@ -87,6 +87,34 @@ fn o411_a_list_without_later_changes_may_be_a_replayed_one() {
 }
 
 #[test]
+fn o945_changes_of_lists_that_begin_earlier_than_before_are_not_taken_for_known() {
+    const DAY: i64 = 86_400;
+    for change_index in [false, true] {
+        let copy = Copy::laid_out(|layout| layout.change_index = change_index);
+        copy.source.rewrite("changelist.xml", |text| text.replace("from=\"2026-01-01", "from=\"2026-01-02"));
+        copy.source.clock().advance(2 * DAY);
+        copy.source.snapshot();
+        let run = copy.sync();
+        assert!(run.exit_code() == 0 && coverage(&run).unwrap().is_complete(), "{:?}", run.result);
+
+        // The clock goes back, and is right again before the next run. The lists begin where they did not before.
+        copy.source.clock().advance(-DAY);
+        copy.source.put("b.txt", "by a clock that went back");
+        copy.source.clock().advance(2 * DAY);
+        copy.source.put("d/c.txt", "by the right clock again");
+        copy.source.rewrite("changelist.xml", |text| text);
+        for run in [copy.sync(), copy.sync()] {
+            assert_eq!((run.exit_code(), coverage(&run)), (0, Some(Coverage::Unknown)), "{:?}", run.heard);
+            assert_eq!(copy.read("d/c.txt").as_deref(), Some("by the right clock again"));
+        }
+        copy.source.snapshot();
+        let run = copy.sync();
+        assert!(run.exit_code() == 0 && coverage(&run).unwrap().is_complete(), "{:?}", run.result);
+        assert_eq!(copy.differences(), [""; 0]);
+    }
+}
+
+#[test]
 fn o799_a_source_that_names_its_list_of_before_again_is_refused() {
     let copy = Copy::of_three();
     let publish = |list: &str, second: u32, paths: &[&str]| {

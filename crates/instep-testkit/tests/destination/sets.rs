@@ -1,9 +1,11 @@
 //! Several sets of one Source in one copy.
 
-use instep_destination::{Coverage, SyncOptions};
+use std::thread;
+
+use instep_destination::{Coverage, Outcome, SyncOptions, TestMonitor, sync};
 use instep_testkit::{FakeSource, Fault, Layout, Tree};
 
-use crate::support::{Copy, SPACES, in_step};
+use crate::support::{Copy, SPACES, in_step, runtime};
 
 /// Returns a document of this capability with these entries.
 pub(crate) fn document(
@@ -262,6 +264,32 @@ fn o790_a_resource_that_moves_to_another_set_is_not_fetched_again() {
     in_step(&copy, &run);
     assert_eq!((run.report().created, run.report().deleted), (0, 0), "{:?}", run.heard);
     assert_eq!(copy.source.requests_for("moved.txt"), 1);
+}
+
+#[test]
+fn o949_a_run_that_ends_before_it_knows_what_later_sets_list_says_so() {
+    let copy = of_lists_and(("gone.txt", "of the first"));
+    publish(&copy.source, 0, [&["own-1.txt", "gone.txt"], &["own-2.txt"]]);
+    in_step(&copy, &copy.sync());
+    publish(&copy.source, 1, [&["own-1.txt"], &["own-2.txt"]]);
+    copy.source.fail_always("two-list.xml", Fault::Hold);
+    copy.source.forget_requests();
+    let mut options = SyncOptions::new(copy.source.url(""), copy.dir());
+    options.delete = true;
+    let (end, monitor) = (options.shutdown.clone(), TestMonitor::new());
+    let report = thread::scope(|scope| {
+        let running = scope.spawn(|| runtime().block_on(sync(&options, &monitor)));
+        copy.source.wait_for("two-list.xml", 1);
+        end.request();
+        running.join().unwrap().unwrap()
+    });
+    let notes = monitor.recorded().notes;
+    assert_eq!((report.outcome, report.deleted), (Outcome::Interrupted, 0), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("the sets after")), "{notes:?}");
+    copy.source.heal();
+    copy.source.release();
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
 }
 
 /// Serves the Capability List and the Change List of a set, with the changes of one resource at these seconds.

@@ -172,6 +172,15 @@ impl Knowledge {
                     listed.filter(|one| one.resource == *resource).map(|one| one.version).next_back();
                 inventory.at < claim.time && listed.unwrap_or(None) != claim.version
             });
+            // A change that a selection or a limit left out is forgotten once no list has it: then only an inventory from before
+            // it tells of its resource, and the run reports the gap.
+            for inventory in
+                offer.inventories.iter().filter(|_| was_narrow && claim.time <= offer.covered_from)
+            {
+                let listed = inventory.parts.iter().flat_map(|part| &part.claims);
+                let listed = listed.filter(|one| one.resource == *resource && inventory.at < claim.time);
+                expected.or.extend(listed.map(|one| one.version));
+            }
             let relisted =
                 offer.changes.iter().flat_map(|part| &part.claims).any(|one| one.time == claim.time);
             if gap && contradicted && !relisted {

@@ -189,6 +189,57 @@ fn o402_a_round_that_only_applies_notifications_keeps_versions_too() {
 }
 
 #[test]
+fn o948_a_notification_deletes_nothing_that_another_set_lists() {
+    let mut channel = Channel::open();
+    let source = topical(None, &[("change", &channel.socket())]);
+    let url = |path: &str, metadata: &str| format!("<url><loc>{}</loc>{metadata}</url>", source.url(path));
+    let document = |metadata: &str, entries: &str| {
+        format!(
+            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+             xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:md {metadata}/>{entries}</urlset>"
+        )
+    };
+    let list_two = |second: u32, paths: &[&str]| {
+        let entry = |path: &&str| url(path, "<lastmod>2026-01-01T00:00:02Z</lastmod>");
+        let entries: String = paths.iter().map(entry).collect();
+        let metadata = format!("capability=\"resourcelist\" at=\"2026-01-01T00:00:{second:02}Z\"");
+        source.serve("two-list.xml", document(&metadata, &entries));
+    };
+    let two = url("two.xml", "<rs:md capability=\"capabilitylist\"/>");
+    source.rewrite(".well-known/resourcesync", move |text| {
+        text.replace("</urlset>", &format!("{two}</urlset>"))
+    });
+    let list = url("two-list.xml", "<rs:md capability=\"resourcelist\"/>");
+    source.serve("two.xml", document("capability=\"capabilitylist\"", &list));
+    source.serve("own.txt", "of two");
+    list_two(5, &["own.txt"]);
+    let following = Following::of(&source, &[&channel.origin()]);
+    let _ = following.during(|| {
+        channel.opened.blocking_recv().unwrap();
+        source.wait_for("changelist-000001.xml", 2);
+        let before = source.clock().now();
+        source.put("a.txt", "told");
+        channel.say(payload(&source, before, &[("a.txt", "updated")]));
+        following.wait_until(|heard| heard.committed.iter().any(|line| line.starts_with('~')));
+
+        let before = source.clock().now();
+        source.delete("b.txt");
+        source.serve("b.txt", "two");
+        list_two(6, &["own.txt", "b.txt"]);
+        let looks = source.requests_for("two-list.xml");
+        channel.say(payload(&source, before, &[("b.txt", "deleted")]));
+        source.wait_for("two-list.xml", looks + 1);
+    });
+    let mut again = following.options.clone();
+    (again.follow, again.shutdown) = (false, Default::default());
+    let report = runtime().block_on(sync(&again, &following.monitor)).unwrap();
+    let heard = following.heard();
+    assert!(!heard.committed.iter().any(|line| line.starts_with('-')), "{heard:?}");
+    let held = std::fs::read_to_string(following.copy().join("b.txt")).unwrap();
+    assert_eq!((report.exit_code(), held.as_str()), (0, "two"), "{heard:?}");
+}
+
+#[test]
 fn o925_a_list_that_notifications_have_passed_does_not_count_as_an_older_one() {
     let mut channel = Channel::open();
     let mut layout = Layout::new();

@@ -7,7 +7,7 @@ use resourcesync::{DateTime, Digests};
 
 use super::*;
 use crate::{map::CopyPath, state::HeldAt};
-use values::{action, desired, held, rules, second, uri};
+use values::{SET, action, desired, held, rules, second, uri};
 
 /// Returns the decision by the table in other words: as independent statements without an order.
 fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decision {
@@ -175,6 +175,39 @@ fn carried_out(decision: Decision, desired: &Desired, held: Option<HeldResource>
             })
         }
     }
+}
+
+#[test]
+fn o947_a_kept_resource_is_requested_if_a_new_inventory_has_digests_of_other_algorithms() {
+    let listed = |text: &str| {
+        let mut desired = Desired::new(uri());
+        desired.metadata.digests = Digests::parse(text, |error| panic!("{error}"));
+        desired
+    };
+    let (ours, changed) = (format!("md5:{:032x}", 7), format!("md5:{:032x}", 8));
+    let other = format!("sha-256:{:064x}", 7);
+    let held = HeldResource {
+        uri: uri(),
+        path: CopyPath::from_state("a").unwrap(),
+        place: HeldAt::Path,
+        metadata: listed(&ours).metadata,
+        id: 1,
+        sets: 1 << 3,
+        is_racy: false,
+    };
+    let decided = |desired: Desired, was_applied: bool| {
+        let (changed, deleted) = (Some(second(1)), Some(second(2)));
+        let known = Known { held: Some(&held), changed, deleted, ..Known::default() };
+        let links = LinksNamed::Some;
+        let rules =
+            DecisionRules { set: SET, delete: false, links, inventory: None, is_undated: true, was_applied };
+        decide(&desired, known, &rules)
+    };
+    assert_eq!(decided(listed(&other), false), Decision::Act(ActionKind::Check));
+    assert_eq!(decided(listed(&other), true), Decision::Act(ActionKind::Keep), "it is the one from before");
+    assert_eq!(decided(listed(&changed), false), Decision::Act(ActionKind::Check));
+    assert_eq!(decided(listed(&ours), false), Decision::Act(ActionKind::Keep), "it may be older");
+    assert_eq!(decided(Desired::new(uri()), false), Decision::Act(ActionKind::Keep), "it shows nothing");
 }
 
 proptest! {
