@@ -310,7 +310,6 @@ mod tests {
     }
 
     #[test]
-<<<<<<< HEAD
     fn o989_the_restored_file_of_the_hub_is_not_for_everybody() {
         let folder = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
@@ -325,7 +324,9 @@ mod tests {
         let restored = restore(&file, &options.state).unwrap();
         assert_eq!(restored.databases, DATABASES);
         assert_eq!(fs::metadata(&hub).unwrap().permissions().mode() & 0o007, 0);
-=======
+    }
+
+    #[test]
     fn o992_a_damaged_backup_is_named_and_not_the_place_that_it_is_restored_to() {
         let folder = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
@@ -339,7 +340,6 @@ mod tests {
         let refused = restore(&file, &state).unwrap_err();
         assert!(matches!(&refused, Error::Read { path, .. } if *path == file), "{refused}");
         assert!(!is_published(&state).unwrap());
->>>>>>> try-source
     }
 
     #[test]

@@ -188,7 +188,7 @@ mod tests {
         let site = tempfile::tempdir().unwrap();
         let (file, state) = (site.path().join("sitemap.xml"), site.path().join(".instep"));
         let list = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>http://example.org/a</loc></url></urlset>";
-        std::fs::write(&file, list).unwrap();
+        fs::write(&file, list).unwrap();
         let output = Output::new(&Global::as_written(&[]));
         let run = || {
             let words = ["upgrade-sitemap", file.to_str().unwrap(), "--base-url", "http://example.org/"];
