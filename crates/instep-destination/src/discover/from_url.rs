@@ -44,7 +44,8 @@ pub async fn discover(
 
 /// Finds the documents of a URL that was found before. If a former document does not answer, it is not replaced by one
 /// that is found in another way, and names are guessed only if a guess was right before. Otherwise the lists of another
-/// Source might be applied to the copy (B20).
+/// Source might be applied to the copy (B20). A first run uses a guessed document beside ones that the Source names and
+/// that cannot be used now only if it belongs to these: a set that came by mistake stays in the copy (O800).
 pub(crate) async fn discover_again(
     url: &Uri,
     sets: &[String],
@@ -76,6 +77,7 @@ pub(crate) async fn discover_again(
     }
     if matches!(before, None | Some(Way::Guess))
         && let Some(found) = search.look_for_one(places::guesses(url)).await?
+        && (before.is_some() || !search.may_be_others(&found))
     {
         return Ok(search.paced(found));
     }

@@ -28,6 +28,8 @@ pub(super) struct Search<'a> {
     looked_at: Vec<Trouble>,
     invalid: Option<DiscoverError>,
     crawl_delay: Option<Duration>,
+    /// `true` once a document or a link named the documents of the Source, and none of these can be used now.
+    leads_nowhere: bool,
     kept: Kept,
 }
 
@@ -51,7 +53,8 @@ impl<'a> Search<'a> {
     pub(super) fn new(url: &Uri, documents: &'a Documents, sets: &'a [String]) -> Self {
         let speaker = Origin::parse(url.as_str()).ok();
         let (invalid, crawl_delay, kept) = (None, None, Kept::default());
-        Self { documents, sets, speaker, looked_at: Vec::new(), invalid, crawl_delay, kept }
+        let looked_at = Vec::new();
+        Self { documents, sets, speaker, looked_at, invalid, crawl_delay, leads_nowhere: false, kept }
     }
 
     /// Tries the URL that the operator named. A host that does not answer, or a document that cannot be used, ends the
@@ -90,13 +93,22 @@ impl<'a> Search<'a> {
         places: Vec<(Way, Uri)>,
     ) -> Result<Option<Discovered>, DiscoverError> {
         for (way, uri) in places {
-            if self.trouble_at(&uri).is_none()
-                && let Sight::Found(found) = self.look(way, &uri, self.sets).await?
-            {
-                return Ok(Some(found));
+            if self.trouble_at(&uri).is_some() {
+                continue;
+            }
+            match self.look(way, &uri, self.sets).await? {
+                Sight::Found(found) => return Ok(Some(found)),
+                Sight::Broken if way == Way::WellKnown => self.leads_nowhere = true,
+                _ => {}
             }
         }
         Ok(None)
+    }
+
+    /// Returns `true` if documents that were found in a first run may be others than those that the Source names. They
+    /// are its own if they name the Capability List that cannot be fetched (O35).
+    pub(super) fn may_be_others(&self, found: &Discovered) -> bool {
+        self.leads_nowhere && found.sets.iter().any(|set| set.lost_above.is_none())
     }
 
     /// Adds the pause that `robots.txt` requests to the result.
@@ -114,12 +126,16 @@ impl<'a> Search<'a> {
         // If there are several, the requested ones are selected when they are collected.
         let sets = if links.len() > 1 { &[] } else { self.sets };
         for (way, uri) in links {
-            if self.trouble_at(&uri).is_none()
-                && let Sight::Found(found) = self.look(way, &uri, sets).await?
-            {
-                several.add(found);
-            } else {
-                several.lose(self.trouble_at(&uri));
+            let sight = match self.trouble_at(&uri) {
+                Some(_) => Sight::Gone,
+                None => self.look(way, &uri, sets).await?,
+            };
+            match sight {
+                Sight::Found(found) => several.add(found),
+                sight => {
+                    several.lose(self.trouble_at(&uri));
+                    self.leads_nowhere |= matches!(sight, Sight::Broken | Sight::Nothing);
+                }
             }
         }
         several.together(self.sets)
@@ -127,7 +143,8 @@ impl<'a> Search<'a> {
 
     /// Follows each `Sitemap:` line of robots.txt (DISC-5, A4). A target that cannot be fetched may be a Resource List.
     /// If the others are plain Sitemaps, they are used in two cases only: the copy follows one of them already, or this
-    /// is a first run in which every other target is gone or out of scope. Otherwise the documents that a copy followed
+    /// is a first run in which every other target is gone or out of scope, and neither a Source Description nor a link
+    /// names documents that cannot be used now (O800). Otherwise the documents that a copy followed, or has to follow,
     /// would be replaced by something else (B20).
     pub(super) async fn follow_robots(
         &mut self,
@@ -137,7 +154,7 @@ impl<'a> Search<'a> {
         let places = self.robots(url).await;
         let mut several = Several::of(places.iter().map(|(_, uri)| uri));
         let sets = if places.len() > 1 { &[] } else { self.sets };
-        let mut in_doubt = false;
+        let mut in_doubt = self.leads_nowhere && former.way.is_none();
         for (way, uri) in places {
             match self.look(way, &uri, sets).await? {
                 Sight::Found(found) => several.add(found),

@@ -171,6 +171,46 @@ async fn o396_a_line_of_robots_txt_that_never_led_to_anything_is_a_warning_after
 }
 
 #[tokio::test]
+async fn o800_documents_that_cannot_be_had_now_are_not_replaced_by_others_in_a_first_run() {
+    let source = FakeSource::start();
+    source.fail_always("capabilitylist.xml", Fault::Status(503));
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    // A list that names the Capability List belongs to its set.
+    let found = discover(&url, &[], &documents).await.unwrap();
+    assert_eq!((names(&source, &found), found.way), (vec!["capabilitylist.xml".to_owned()], Way::Guess));
+    assert_eq!(lost(&found), [source.capability_list_url()]);
+
+    for name in ["resourcelist.xml", "sitemap.xml"] {
+        serve_sitemap(&source, name);
+    }
+    for lines in [&[] as &[&str], &["sitemap.xml"]] {
+        robots(&source, lines);
+        let error = discover(&url, &[], &documents).await.unwrap_err();
+        let names_it = error.to_string().contains(&source.capability_list_url());
+        assert!(matches!(error, DiscoverError::Invalid { .. }) && names_it, "{lines:?}: {error}");
+    }
+    // A copy goes on with the documents that it follows.
+    let former = |way| FormerDocuments { way: Some(way), sets: vec![source.url("sitemap.xml")] };
+    let found = discover_again(&url, &[], &documents, &former(Way::Robots)).await.unwrap();
+    assert_eq!(names(&source, &found), ["sitemap.xml"]);
+    robots(&source, &[]);
+    let found = discover_again(&url, &[], &documents, &former(Way::Guess)).await.unwrap();
+    assert_eq!(names(&source, &found), ["resourcelist.xml"]);
+}
+
+#[tokio::test]
+async fn o800_a_link_that_fails_now_is_not_replaced_by_a_guess_and_one_that_leads_to_nothing_is() {
+    let source = hidden();
+    serve_sitemap(&source, "resourcelist.xml");
+    source.serve("", Page::from("text").with_header("link", "</caps.xml>; rel=resourcesync"));
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    assert_eq!(names(&source, &discover(&url, &[], &documents).await.unwrap()), ["resourcelist.xml"]);
+    source.fail_always("caps.xml", Fault::Status(503));
+    let error = discover(&url, &[], &documents).await.unwrap_err();
+    assert!(matches!(error, DiscoverError::Nothing { .. }), "{error}");
+}
+
+#[tokio::test]
 async fn a4_exploring_shows_each_set_that_links_lead_to() {
     let source = hidden();
     serve_set(&source, "one");
