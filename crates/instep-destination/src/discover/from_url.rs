@@ -44,8 +44,9 @@ pub async fn discover(
 
 /// Finds the documents of a URL that was found before. If a former document does not answer, it is not replaced by one
 /// that is found in another way, and names are guessed only if a guess was right before. Otherwise the lists of another
-/// Source might be applied to the copy (B20). A first run uses a guessed document beside ones that the Source names and
-/// that cannot be used now only if it belongs to these: a set that came by mistake stays in the copy (O800).
+/// Source might be applied to the copy (B20). If documents that the Source names cannot be used now, or its
+/// Source Description does not arrive, a first run uses a guessed one only if it belongs to these: a set that came by
+/// mistake stays in the copy (O800).
 pub(crate) async fn discover_again(
     url: &Uri,
     sets: &[String],
@@ -58,7 +59,7 @@ pub(crate) async fn discover_again(
     match search.look_first(url).await? {
         Sight::Found(found) => return Ok(found),
         Sight::Page(page) => links = places::links(&page),
-        Sight::Broken | Sight::Gone | Sight::Refused | Sight::Nothing => {}
+        Sight::Broken | Sight::Gone | Sight::Denied | Sight::Refused | Sight::Nothing => {}
     }
     let before = former.way;
     if before == Some(Way::Itself) {

@@ -28,8 +28,9 @@ pub(super) struct Search<'a> {
     looked_at: Vec<Trouble>,
     invalid: Option<DiscoverError>,
     crawl_delay: Option<Duration>,
-    /// `true` once a document or a link named the documents of the Source, and none of these can be used now.
-    leads_nowhere: bool,
+    /// `true` once a document or a link named documents of the Source that cannot be used now, or the Source Description
+    /// may be there and did not arrive.
+    in_doubt: bool,
     kept: Kept,
 }
 
@@ -43,6 +44,8 @@ pub(super) enum Sight {
     Broken,
     /// The server answers that there is nothing (status 404 or 410).
     Gone,
+    /// The server refuses the request. Object storage does so too for what it does not have.
+    Denied,
     /// It is not requested: another scheme, or a host that is not allowed.
     Refused,
     /// There is no answer, or one that does not show if there is a document.
@@ -54,7 +57,7 @@ impl<'a> Search<'a> {
         let speaker = Origin::parse(url.as_str()).ok();
         let (invalid, crawl_delay, kept) = (None, None, Kept::default());
         let looked_at = Vec::new();
-        Self { documents, sets, speaker, looked_at, invalid, crawl_delay, leads_nowhere: false, kept }
+        Self { documents, sets, speaker, looked_at, invalid, crawl_delay, in_doubt: false, kept }
     }
 
     /// Tries the URL that the operator named. A host that does not answer, or a document that cannot be used, ends the
@@ -98,7 +101,7 @@ impl<'a> Search<'a> {
             }
             match self.look(way, &uri, self.sets).await? {
                 Sight::Found(found) => return Ok(Some(found)),
-                Sight::Broken if way == Way::WellKnown => self.leads_nowhere = true,
+                Sight::Broken | Sight::Nothing if way == Way::WellKnown => self.in_doubt = true,
                 _ => {}
             }
         }
@@ -108,7 +111,7 @@ impl<'a> Search<'a> {
     /// Returns `true` if documents that were found in a first run may be others than those that the Source names. They
     /// are its own if they name the Capability List that cannot be fetched (O35).
     pub(super) fn may_be_others(&self, found: &Discovered) -> bool {
-        self.leads_nowhere && found.sets.iter().any(|set| set.lost_above.is_none())
+        self.in_doubt && found.sets.iter().any(|set| set.lost_above.is_none())
     }
 
     /// Adds the pause that `robots.txt` requests to the result.
@@ -134,7 +137,7 @@ impl<'a> Search<'a> {
                 Sight::Found(found) => several.add(found),
                 sight => {
                     several.lose(self.trouble_at(&uri));
-                    self.leads_nowhere |= matches!(sight, Sight::Broken | Sight::Nothing);
+                    self.in_doubt |= matches!(sight, Sight::Broken | Sight::Denied | Sight::Nothing);
                 }
             }
         }
@@ -154,7 +157,7 @@ impl<'a> Search<'a> {
         let places = self.robots(url).await;
         let mut several = Several::of(places.iter().map(|(_, uri)| uri));
         let sets = if places.len() > 1 { &[] } else { self.sets };
-        let mut in_doubt = self.leads_nowhere && former.way.is_none();
+        let mut in_doubt = self.in_doubt && former.way.is_none();
         for (way, uri) in places {
             match self.look(way, &uri, sets).await? {
                 Sight::Found(found) => several.add(found),
@@ -257,11 +260,14 @@ impl<'a> Search<'a> {
         let is_out_of_scope = matches!(error, DocumentError::Http(HttpError::Refused { .. }));
         let trouble = Trouble::new(uri, error.beside(uri.as_str()));
         self.looked_at.push(Trouble { is_out_of_scope, lacks: error.lacks(), ..trouble });
-        match error {
-            DocumentError::Http(HttpError::Status {
-                status: StatusCode::NOT_FOUND | StatusCode::GONE,
-                ..
-            }) => Sight::Gone,
+        let status = match error {
+            DocumentError::Http(error) => error.status(),
+            _ => None,
+        };
+        match status {
+            Some(StatusCode::NOT_FOUND | StatusCode::GONE) => Sight::Gone,
+            Some(StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS) => Sight::Nothing,
+            Some(status) if status.is_client_error() => Sight::Denied,
             _ if is_out_of_scope => Sight::Refused,
             _ => Sight::Nothing,
         }

@@ -211,6 +211,22 @@ async fn o800_a_link_that_fails_now_is_not_replaced_by_a_guess_and_one_that_lead
 }
 
 #[tokio::test]
+async fn o800_a_source_description_that_does_not_arrive_may_be_there_and_one_that_is_refused_is_not() {
+    let source = hidden();
+    serve_sitemap(&source, "resourcelist.xml");
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    for (status, may_guess) in [(403, true), (500, false), (503, false), (404, true)] {
+        source.fail_always(".well-known/resourcesync", Fault::Status(status));
+        match discover(&url, &[], &documents).await {
+            Ok(found) => assert!(may_guess && found.way == Way::Guess, "{status}: {found:?}"),
+            Err(error) => {
+                assert!(!may_guess && matches!(error, DiscoverError::Nothing { .. }), "{status}: {error}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a4_exploring_shows_each_set_that_links_lead_to() {
     let source = hidden();
     serve_set(&source, "one");
