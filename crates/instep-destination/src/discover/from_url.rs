@@ -65,7 +65,7 @@ pub(crate) async fn discover_again(
     if before == Some(Way::Itself) {
         return Err(search.nothing(url));
     }
-    if let Some(found) = search.look_for_one(places::well_known(url)).await? {
+    if let Some(found) = search.look_for_one(places::well_known(url), former).await? {
         return Ok(found);
     }
     if let Some(found) = search.follow_links(links).await? {
@@ -77,7 +77,7 @@ pub(crate) async fn discover_again(
         return Ok(search.paced(found));
     }
     if matches!(before, None | Some(Way::Guess))
-        && let Some(found) = search.look_for_one(places::guesses(url)).await?
+        && let Some(found) = search.look_for_one(places::guesses(url), former).await?
         && (before.is_some() || !search.may_be_others(&found))
     {
         return Ok(search.paced(found));

@@ -90,22 +90,28 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Tries one place after the other until one leads on.
+    /// Tries one place after the other until one leads on. One that leads to a set that the copy follows comes first:
+    /// another Source may have appeared at a place before it (O803).
     pub(super) async fn look_for_one(
         &mut self,
         places: Vec<(Way, Uri)>,
+        former: &FormerDocuments,
     ) -> Result<Option<Discovered>, DiscoverError> {
+        let mut first = None;
         for (way, uri) in places {
             if self.trouble_at(&uri).is_some() {
                 continue;
             }
             match self.look(way, &uri, self.sets).await? {
-                Sight::Found(found) => return Ok(Some(found)),
+                Sight::Found(found) if former.may_lead_to(&found) => return Ok(Some(found)),
+                Sight::Found(found) => {
+                    first.get_or_insert(found);
+                }
                 Sight::Broken | Sight::Nothing if way == Way::WellKnown => self.in_doubt = true,
                 _ => {}
             }
         }
-        Ok(None)
+        Ok(first)
     }
 
     /// Returns `true` if documents that were found in a first run may be others than those that the Source names. They
@@ -148,7 +154,7 @@ impl<'a> Search<'a> {
     /// If the others are plain Sitemaps, they are used in two cases only: the copy follows one of them already, or this
     /// is a first run in which every other target is gone or out of scope, and neither a Source Description nor a link
     /// names documents that cannot be used now (O800). Otherwise the documents that a copy followed, or has to follow,
-    /// would be replaced by something else (B20).
+    /// would be replaced by something else (B20). A copy that follows a guessed document goes on with it (O803).
     pub(super) async fn follow_robots(
         &mut self,
         url: &Uri,
@@ -175,8 +181,13 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        if in_doubt && several.is_only_plain() && !several.has_one_of(&former.sets) {
-            return Err(self.nothing(url));
+        if several.is_only_plain() && !several.has_one_of(&former.sets) {
+            if former.way == Some(Way::Guess) {
+                return Ok(None);
+            }
+            if in_doubt {
+                return Err(self.nothing(url));
+            }
         }
         several.together(self.sets)
     }

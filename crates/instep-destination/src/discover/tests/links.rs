@@ -199,6 +199,37 @@ async fn o800_documents_that_cannot_be_had_now_are_not_replaced_by_others_in_a_f
 }
 
 #[tokio::test]
+async fn o803_a_copy_goes_on_with_the_documents_that_it_follows_when_others_appear() {
+    let former = |way, set: String| FormerDocuments { way: Some(way), sets: vec![set] };
+    let source = hidden();
+    let (url, documents_of_copy) = (uri(source.url("")), documents(&source));
+    for name in ["resourcelist.xml", "sitemap.xml"] {
+        serve_sitemap(&source, name);
+    }
+    for lines in [&["sitemap.xml"] as &[&str], &[]] {
+        robots(&source, lines);
+        for name in ["resourcelist.xml", "sitemap.xml"] {
+            let former = former(Way::Guess, source.url(name));
+            let found = discover_again(&url, &[], &documents_of_copy, &former).await.unwrap();
+            assert_eq!(names(&source, &found), [name], "{lines:?}");
+        }
+    }
+
+    // The Source of a folder stays the same one when its host has a Source too.
+    let source = FakeSource::start();
+    for (place, name) in [("", "two"), ("folder/", "one")] {
+        serve_set(&source, name);
+        let caps = source.url(&format!("{name}/caps.xml"));
+        let entry = format!("<url><loc>{caps}</loc><rs:md capability='capabilitylist'/></url>");
+        let description = list("urlset", "<rs:md capability='description'/>", &entry);
+        source.serve(&format!("{place}.well-known/resourcesync"), description);
+    }
+    let (url, former) = (uri(source.url("folder/")), former(Way::WellKnown, source.url("one/caps.xml")));
+    let found = discover_again(&url, &[], &documents(&source), &former).await.unwrap();
+    assert_eq!(names(&source, &found), ["one/caps.xml"]);
+}
+
+#[tokio::test]
 async fn o800_a_link_that_fails_now_is_not_replaced_by_a_guess_and_one_that_leads_to_nothing_is() {
     let source = hidden();
     serve_sitemap(&source, "resourcelist.xml");
