@@ -199,6 +199,21 @@ async fn o800_documents_that_cannot_be_had_now_are_not_replaced_by_others_in_a_f
 }
 
 #[tokio::test]
+async fn o804_a_set_that_a_source_description_names_twice_is_one() {
+    let source = FakeSource::start();
+    serve_set(&source, "one");
+    let caps = source.url("one/caps.xml");
+    let entry = format!("<url><loc>{caps}</loc><rs:md capability='capabilitylist'/></url>");
+    let description = list("urlset", "<rs:md capability='description'/>", &entry.repeat(2));
+    source.serve(".well-known/resourcesync", description);
+    let found = found_from(&source, &source.url("")).await;
+    assert_eq!(
+        (names(&source, &found), source.requests_for("one/caps.xml")),
+        (vec!["one/caps.xml".into()], 1)
+    );
+}
+
+#[tokio::test]
 async fn o803_a_copy_goes_on_with_the_documents_that_it_follows_when_others_appear() {
     let former = |way, set: String| FormerDocuments { way: Some(way), sets: vec![set] };
     let source = hidden();
