@@ -195,7 +195,7 @@ async fn o800_documents_that_cannot_be_had_now_are_not_replaced_by_others_in_a_f
     assert_eq!(names(&source, &found), ["sitemap.xml"]);
     robots(&source, &[]);
     let found = discover_again(&url, &[], &documents, &former(Way::Guess)).await.unwrap();
-    assert_eq!(names(&source, &found), ["resourcelist.xml"]);
+    assert_eq!(names(&source, &found), ["sitemap.xml"]);
 }
 
 #[tokio::test]
