@@ -213,7 +213,7 @@ impl Documents {
         let (mut spool, most) = (Spool::new(&self.folder), self.limits.bytes);
         let mut buffer = vec![0; 64 << 10];
         loop {
-            match source.read(&mut buffer).map_err(failed)? {
+            match source.read(&mut buffer).map_err(|error| DocumentError::unread(uri.as_str(), error))? {
                 0 => break,
                 read if spool.bytes() + read as u64 > most => {
                     return Err(DocumentError::TooLarge { uri: uri.as_str().to_owned(), most });

@@ -2,7 +2,7 @@
 
 use resourcesync::Uri;
 
-use super::Way;
+use super::{Discovered, Way};
 
 /// The documents of a URL as earlier runs found them.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +14,12 @@ pub(crate) struct FormerDocuments {
 }
 
 impl FormerDocuments {
+    /// Returns `true` if documents lead to a set that was known, or none was known.
+    pub(super) fn may_lead_to(&self, found: &Discovered) -> bool {
+        let is_known = |name: &String| found.sets.iter().any(|set| set.is_known_as(name));
+        self.sets.is_empty() || self.sets.iter().any(is_known)
+    }
+
     /// Returns `true` if a set was known by this URI.
     pub(super) fn has_set(&self, uri: &Uri) -> bool {
         self.sets.iter().any(|name| name == uri.as_str())

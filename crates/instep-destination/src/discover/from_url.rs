@@ -7,7 +7,6 @@ use super::{
     former::FormerDocuments,
     places,
     search::{Search, Sight},
-    several,
 };
 use crate::documents::Documents;
 
@@ -45,7 +44,9 @@ pub async fn discover(
 
 /// Finds the documents of a URL that was found before. If a former document does not answer, it is not replaced by one
 /// that is found in another way, and names are guessed only if a guess was right before. Otherwise the lists of another
-/// Source might be applied to the copy (B20).
+/// Source might be applied to the copy (B20). If documents that the Source names cannot be used now, or its
+/// Source Description does not arrive, a first run uses a guessed one only if it belongs to these: a set that came by
+/// mistake stays in the copy (O800).
 pub(crate) async fn discover_again(
     url: &Uri,
     sets: &[String],
@@ -58,13 +59,13 @@ pub(crate) async fn discover_again(
     match search.look_first(url).await? {
         Sight::Found(found) => return Ok(found),
         Sight::Page(page) => links = places::links(&page),
-        Sight::Broken | Sight::Gone | Sight::Refused | Sight::Nothing => {}
+        Sight::Broken | Sight::Gone | Sight::Denied | Sight::Refused | Sight::Nothing => {}
     }
     let before = former.way;
     if before == Some(Way::Itself) {
         return Err(search.nothing(url));
     }
-    if let Some(found) = search.look_for_one(places::well_known(url)).await? {
+    if let Some(found) = search.look_for_one(places::well_known(url), former).await? {
         return Ok(found);
     }
     if let Some(found) = search.follow_links(links).await? {
@@ -76,8 +77,8 @@ pub(crate) async fn discover_again(
         return Ok(search.paced(found));
     }
     if matches!(before, None | Some(Way::Guess))
-        && let Some(found) = search.look_for_one(places::guesses(url)).await?
-        && !(before.is_none() && search.names_lost && several::is_plain(&found))
+        && let Some(found) = search.look_for_one(places::guesses(url), former).await?
+        && (before.is_some() || !search.may_be_others(&found))
     {
         return Ok(search.paced(found));
     }

@@ -1,5 +1,7 @@
 //! Entries of a Source Description: the URIs of sets, and the names by which an operator chooses among them.
 
+use std::collections::BTreeSet;
+
 use resourcesync::Uri;
 
 use super::DiscoverError;
@@ -15,9 +17,13 @@ pub(super) fn locs(document: &Document) -> Result<Vec<Uri>, DiscoverError> {
     locs_of(document).map_err(|source| DiscoverError::Invalid { uri: document.uri.clone(), source })
 }
 
-/// Returns the URIs that a document lists.
+/// Returns the URIs that a document lists, each of them once: a set that is named twice is one (O804).
 pub(super) fn locs_of(document: &Document) -> Result<Vec<Uri>, DocumentError> {
-    let mut locs = Vec::new();
-    document.for_each(|entry| locs.push(entry.loc.clone()))?;
+    let (mut locs, mut seen) = (Vec::new(), BTreeSet::new());
+    document.for_each(|entry| {
+        if seen.insert(entry.loc.clone()) {
+            locs.push(entry.loc.clone());
+        }
+    })?;
     Ok(locs)
 }

@@ -28,9 +28,10 @@ pub(super) struct Search<'a> {
     looked_at: Vec<Trouble>,
     invalid: Option<DiscoverError>,
     crawl_delay: Option<Duration>,
+    /// `true` once a document or a link named documents of the Source that cannot be used now, or the Source Description
+    /// may be there and did not arrive.
+    in_doubt: bool,
     kept: Kept,
-    /// `true` if the site names documents of ResourceSync that it may have, and that cannot be used now.
-    pub(super) names_lost: bool,
 }
 
 /// The result of one attempt.
@@ -43,6 +44,8 @@ pub(super) enum Sight {
     Broken,
     /// The server answers that there is nothing (status 404 or 410).
     Gone,
+    /// The server refuses the request. Object storage does so too for what it does not have.
+    Denied,
     /// It is not requested: another scheme, or a host that is not allowed.
     Refused,
     /// There is no answer, or one that does not show if there is a document.
@@ -53,8 +56,8 @@ impl<'a> Search<'a> {
     pub(super) fn new(url: &Uri, documents: &'a Documents, sets: &'a [String]) -> Self {
         let speaker = Origin::parse(url.as_str()).ok();
         let (invalid, crawl_delay, kept) = (None, None, Kept::default());
-        let (looked_at, names_lost) = (Vec::new(), false);
-        Self { documents, sets, speaker, looked_at, invalid, crawl_delay, kept, names_lost }
+        let looked_at = Vec::new();
+        Self { documents, sets, speaker, looked_at, invalid, crawl_delay, in_doubt: false, kept }
     }
 
     /// Tries the URL that the operator named. A host that does not answer, or a document that cannot be used, ends the
@@ -86,22 +89,34 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Tries one place after the other until one leads on.
+    /// Tries one place after the other until one leads on. One that leads to a set that the copy follows comes first:
+    /// another Source may have appeared at a place before it (O803).
     pub(super) async fn look_for_one(
         &mut self,
         places: Vec<(Way, Uri)>,
+        former: &FormerDocuments,
     ) -> Result<Option<Discovered>, DiscoverError> {
+        let mut first = None;
         for (way, uri) in places {
             if self.trouble_at(&uri).is_some() {
                 continue;
             }
             match self.look(way, &uri, self.sets).await? {
-                Sight::Found(found) => return Ok(Some(found)),
-                Sight::Broken => self.names_lost |= way == Way::WellKnown,
+                Sight::Found(found) if former.may_lead_to(&found) => return Ok(Some(found)),
+                Sight::Found(found) => {
+                    first.get_or_insert(found);
+                }
+                Sight::Broken | Sight::Nothing if way == Way::WellKnown => self.in_doubt = true,
                 _ => {}
             }
         }
-        Ok(None)
+        Ok(first)
+    }
+
+    /// Returns `true` if documents that were found in a first run may be others than those that the Source names. They
+    /// are its own if they name the Capability List that cannot be fetched (O35).
+    pub(super) fn may_be_others(&self, found: &Discovered) -> bool {
+        self.in_doubt && found.sets.iter().any(|set| set.lost_above.is_none())
     }
 
     /// Adds the pause that `robots.txt` requests to the result.
@@ -119,24 +134,26 @@ impl<'a> Search<'a> {
         // If there are several, the requested ones are selected when they are collected.
         let sets = if links.len() > 1 { &[] } else { self.sets };
         for (way, uri) in links {
-            if self.trouble_at(&uri).is_none() {
-                match self.look(way, &uri, sets).await? {
-                    Sight::Found(found) => {
-                        several.add(found);
-                        continue;
-                    }
-                    sight => self.names_lost |= matches!(sight, Sight::Broken | Sight::Nothing),
+            let sight = match self.trouble_at(&uri) {
+                Some(_) => Sight::Gone,
+                None => self.look(way, &uri, sets).await?,
+            };
+            match sight {
+                Sight::Found(found) => several.add(found),
+                sight => {
+                    several.lose(self.trouble_at(&uri));
+                    self.in_doubt |= matches!(sight, Sight::Broken | Sight::Denied | Sight::Nothing);
                 }
             }
-            several.lose(self.trouble_at(&uri));
         }
         several.together(self.sets)
     }
 
     /// Follows each `Sitemap:` line of robots.txt (DISC-5, A4). A target that cannot be fetched may be a Resource List.
     /// If the others are plain Sitemaps, they are used in two cases only: the copy follows one of them already, or this
-    /// is a first run in which every other target is gone or out of scope, as is each document that the site names
-    /// elsewhere (O995). Otherwise the documents that a copy followed would be replaced by something else (B20).
+    /// is a first run in which every other target is gone or out of scope, and neither a Source Description nor a link
+    /// names documents that cannot be used now (O800). Otherwise the documents that a copy followed, or has to follow,
+    /// would be replaced by something else (B20). A copy that follows a guessed document goes on with it (O803).
     pub(super) async fn follow_robots(
         &mut self,
         url: &Uri,
@@ -145,7 +162,7 @@ impl<'a> Search<'a> {
         let places = self.robots(url).await;
         let mut several = Several::of(places.iter().map(|(_, uri)| uri));
         let sets = if places.len() > 1 { &[] } else { self.sets };
-        let mut in_doubt = self.names_lost && former.way.is_none();
+        let mut in_doubt = self.in_doubt && former.way.is_none();
         for (way, uri) in places {
             match self.look(way, &uri, sets).await? {
                 Sight::Found(found) => several.add(found),
@@ -163,8 +180,13 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        if in_doubt && several.is_only_plain() && !several.has_one_of(&former.sets) {
-            return Err(self.nothing(url));
+        if several.is_only_plain() && !several.has_one_of(&former.sets) {
+            if former.way == Some(Way::Guess) {
+                return Ok(None);
+            }
+            if in_doubt {
+                return Err(self.nothing(url));
+            }
         }
         several.together(self.sets)
     }
@@ -248,11 +270,14 @@ impl<'a> Search<'a> {
         let is_out_of_scope = matches!(error, DocumentError::Http(HttpError::Refused { .. }));
         let trouble = Trouble::new(uri, error.beside(uri.as_str()));
         self.looked_at.push(Trouble { is_out_of_scope, lacks: error.lacks(), ..trouble });
-        match error {
-            DocumentError::Http(HttpError::Status {
-                status: StatusCode::NOT_FOUND | StatusCode::GONE,
-                ..
-            }) => Sight::Gone,
+        let status = match error {
+            DocumentError::Http(error) => error.status(),
+            _ => None,
+        };
+        match status {
+            Some(StatusCode::NOT_FOUND | StatusCode::GONE) => Sight::Gone,
+            Some(StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS) => Sight::Nothing,
+            Some(status) if status.is_client_error() => Sight::Denied,
             _ if is_out_of_scope => Sight::Refused,
             _ => Sight::Nothing,
         }

@@ -95,11 +95,6 @@ impl Several {
     }
 }
 
-/// Returns `true` if a Sitemap without `rs:md` was found.
-pub(super) fn is_plain(found: &Discovered) -> bool {
-    found.sets.iter().any(|set| plain_list(set).is_some())
-}
-
 /// Returns the only list of a set if it is a Sitemap without `rs:md`.
 fn plain_list(set: &CapabilitySet) -> Option<&Document> {
     let list = set.get(&Capability::ResourceList).filter(|_| set.capability_list.is_none())?;

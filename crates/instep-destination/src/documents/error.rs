@@ -78,6 +78,22 @@ pub enum DocumentError {
 }
 
 impl DocumentError {
+    /// Returns the error of bytes that cannot be read from a file on the disk: the disk is at fault if the operating system
+    /// says so, and otherwise the bytes, such as those of a package (O802).
+    pub(crate) fn unread(uri: &str, source: io::Error) -> Self {
+        let uri = uri.to_owned();
+        if source.raw_os_error().is_some() {
+            Self::Spool { uri, source }
+        } else {
+            Self::Read { uri, source: ReadError::Io(source) }
+        }
+    }
+
+    /// Returns `true` if the operating system cannot store it or read it, as on a full disk.
+    pub(crate) fn is_fault_of_disk(&self) -> bool {
+        matches!(self, Self::Spool { source, .. } if source.raw_os_error().is_some())
+    }
+
     /// Returns the permission that its request lacked; `None` if no permission would help.
     pub fn lacks(&self) -> Option<Permission> {
         match self {
@@ -107,5 +123,22 @@ impl DocumentError {
     /// Returns `true` if nothing further may be requested: the run should end, or has exceeded a limit.
     pub(crate) fn ends_search(&self) -> bool {
         matches!(self, Self::Stopped { .. } | Self::TooMany { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `ENOSPC`.
+    const NO_SPACE: i32 = 28;
+
+    #[test]
+    fn o802_damaged_bytes_are_no_fault_of_the_disk() {
+        let damaged = io::Error::new(io::ErrorKind::InvalidData, "the checksum is wrong");
+        let damaged = DocumentError::unread("http://example.com/a.zip", damaged);
+        assert!(damaged.is_invalid() && !damaged.is_fault_of_disk(), "{damaged:?}");
+        let full = DocumentError::unread("http://example.com/a.zip", io::Error::from_raw_os_error(NO_SPACE));
+        assert!(!full.is_invalid() && full.is_fault_of_disk(), "{full:?}");
     }
 }

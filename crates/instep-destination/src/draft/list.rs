@@ -268,7 +268,8 @@ impl Draft {
     }
 }
 
-/// Returns `true` for a finding that may be the reason why an entry has no usable `loc`.
+/// Returns `true` for a finding that may be the reason why an entry has no usable `loc`: also one whose element has
+/// another name.
 pub(super) fn is_about_loc(finding: &Finding) -> bool {
-    finding.rule == "GEN-14" && finding.severity == Severity::Error
+    matches!(finding.rule, "GEN-13" | "GEN-14") && finding.severity == Severity::Error
 }

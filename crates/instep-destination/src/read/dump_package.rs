@@ -116,6 +116,7 @@ impl DumpPackage {
                 Ok(None)
             }
             Err(PackageFetchError::Fetch(FetchError::Store(error))) => Err(error.into()),
+            Err(PackageFetchError::Manifest(error)) if error.is_fault_of_disk() => Err(error.into()),
             Err(error) => Ok(Some(PackageFault::new(&error, self.entry.loc.as_str()))),
         }
     }

@@ -86,6 +86,20 @@ fn o656_a_manifest_that_breaks_off_costs_nothing_but_requests() {
     assert!(told.contains("resourcedump.zip"), "{told}");
 }
 
+#[test]
+fn o802_a_damaged_manifest_in_a_package_is_not_called_a_fault_of_the_disk() {
+    let copy = Copy::laid_out(|layout| (layout.dump, layout.contents) = (true, false));
+    let mut package = copy.source.document("resourcedump.zip").unwrap();
+    let name = package.windows(12).position(|bytes| bytes == b"manifest.xml").unwrap();
+    package[name + 60] ^= 0xff;
+    copy.source.serve("resourcedump.zip", package);
+    let run = copy.sync_with(|options| options.via = Via::Dump);
+    assert_eq!((run.exit_code(), run.report().created), (0, 3), "{:?}", run.heard);
+    assert_eq!((requests_for_resources(&copy), copy.differences()), (3, vec![]));
+    let told = format!("{:?}", run.heard);
+    assert!(told.contains("it cannot be read as a document") && !told.contains("stored"), "{told}");
+}
+
 fn staged(copy: &Copy) -> usize {
     std::fs::read_dir(copy.dir().join(".instep/staging")).map_or(0, Iterator::count)
 }

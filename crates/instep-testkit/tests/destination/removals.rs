@@ -68,6 +68,21 @@ fn b5_an_entry_that_cannot_be_used_deletes_nothing() {
 }
 
 #[test]
+fn o801_an_entry_whose_element_has_another_name_deletes_nothing() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.delete("b.txt");
+    copy.source.snapshot();
+    copy.source.lay_out(|layout| layout.change_list = false);
+    copy.source.rewrite("resourcelist.xml", |text| {
+        text.replacen("<url>", "<Url>", 1).replacen("</url>", "</Url>", 1)
+    });
+    let run = copy.sync_with(|options| options.delete = true);
+    assert_eq!((run.exit_code(), run.report().deleted, run.report().skipped), (3, 0, 1), "{:?}", run.heard);
+    assert_eq!(Tree::of(&copy.dir()).names(), ["a.txt", "b.txt", "d/c.txt"]);
+}
+
+#[test]
 fn b6_what_a_newer_inventory_no_longer_names_is_no_longer_pending() {
     let copy = Copy::laid_out(|layout| layout.change_list = false);
     copy.source.put("gone.txt", "soon");

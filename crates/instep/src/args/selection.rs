@@ -25,7 +25,7 @@ pub(crate) struct SelectionArgs {
     /// Only these media types, such as text/*
     #[arg(long = "type", value_parser = values::media_type, value_name = "TYPE", hide_short_help = true)]
     types: Vec<String>,
-    /// Skip resources larger than SIZE
+    /// Skip resources that are listed as larger than SIZE
     #[arg(long, value_parser = values::size, value_name = "SIZE", hide_short_help = true)]
     max_size: Option<u64>,
     /// Skip resources that were last modified or changed before this time

@@ -209,7 +209,7 @@ impl<R: BufRead> DocumentReader<R> {
         &self.header
     }
 
-    /// Returns the number of entries read so far.
+    /// Returns the number of entries read so far, those included that cannot be used.
     pub fn entries_read(&self) -> u64 {
         self.entries
     }
@@ -241,8 +241,8 @@ impl<R: BufRead> DocumentReader<R> {
     pub fn read_entry(&mut self, entry: &mut Entry) -> Result<bool, ReadError> {
         loop {
             let Next::Entry { empty } = self.next else { return Ok(false) };
-            if self.entries == self.most {
-                let (limit, most) = (LimitKind::Entries, self.entries);
+            if self.entries >= self.most {
+                let (limit, most) = (LimitKind::Entries, self.most);
                 return Err(self.syntax(SyntaxErrorKind::Limit { limit, most }));
             }
             self.entries += 1;

@@ -206,6 +206,108 @@ async fn o396_a_line_of_robots_txt_that_never_led_to_anything_is_a_warning_after
 }
 
 #[tokio::test]
+async fn o800_documents_that_cannot_be_had_now_are_not_replaced_by_others_in_a_first_run() {
+    let source = FakeSource::start();
+    source.fail_always("capabilitylist.xml", Fault::Status(503));
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    // A list that names the Capability List belongs to its set.
+    let found = discover(&url, &[], &documents).await.unwrap();
+    assert_eq!((names(&source, &found), found.way), (vec!["capabilitylist.xml".to_owned()], Way::Guess));
+    assert_eq!(lost(&found), [source.capability_list_url()]);
+
+    for name in ["resourcelist.xml", "sitemap.xml"] {
+        serve_sitemap(&source, name);
+    }
+    for lines in [&[] as &[&str], &["sitemap.xml"]] {
+        robots(&source, lines);
+        let error = discover(&url, &[], &documents).await.unwrap_err();
+        let names_it = error.to_string().contains(&source.capability_list_url());
+        assert!(matches!(error, DiscoverError::Invalid { .. }) && names_it, "{lines:?}: {error}");
+    }
+    // A copy goes on with the documents that it follows.
+    let former = |way| FormerDocuments { way: Some(way), sets: vec![source.url("sitemap.xml")] };
+    let found = discover_again(&url, &[], &documents, &former(Way::Robots)).await.unwrap();
+    assert_eq!(names(&source, &found), ["sitemap.xml"]);
+    robots(&source, &[]);
+    let found = discover_again(&url, &[], &documents, &former(Way::Guess)).await.unwrap();
+    assert_eq!(names(&source, &found), ["sitemap.xml"]);
+}
+
+#[tokio::test]
+async fn o804_a_set_that_a_source_description_names_twice_is_one() {
+    let source = FakeSource::start();
+    serve_set(&source, "one");
+    let caps = source.url("one/caps.xml");
+    let entry = format!("<url><loc>{caps}</loc><rs:md capability='capabilitylist'/></url>");
+    let description = list("urlset", "<rs:md capability='description'/>", &entry.repeat(2));
+    source.serve(".well-known/resourcesync", description);
+    let found = found_from(&source, &source.url("")).await;
+    assert_eq!(
+        (names(&source, &found), source.requests_for("one/caps.xml")),
+        (vec!["one/caps.xml".into()], 1)
+    );
+}
+
+#[tokio::test]
+async fn o803_a_copy_goes_on_with_the_documents_that_it_follows_when_others_appear() {
+    let former = |way, set: String| FormerDocuments { way: Some(way), sets: vec![set] };
+    let source = hidden();
+    let (url, documents_of_copy) = (uri(source.url("")), documents(&source));
+    for name in ["resourcelist.xml", "sitemap.xml"] {
+        serve_sitemap(&source, name);
+    }
+    for lines in [&["sitemap.xml"] as &[&str], &[]] {
+        robots(&source, lines);
+        for name in ["resourcelist.xml", "sitemap.xml"] {
+            let former = former(Way::Guess, source.url(name));
+            let found = discover_again(&url, &[], &documents_of_copy, &former).await.unwrap();
+            assert_eq!(names(&source, &found), [name], "{lines:?}");
+        }
+    }
+
+    // The Source of a folder stays the same one when its host has a Source too.
+    let source = FakeSource::start();
+    for (place, name) in [("", "two"), ("folder/", "one")] {
+        serve_set(&source, name);
+        let caps = source.url(&format!("{name}/caps.xml"));
+        let entry = format!("<url><loc>{caps}</loc><rs:md capability='capabilitylist'/></url>");
+        let description = list("urlset", "<rs:md capability='description'/>", &entry);
+        source.serve(&format!("{place}.well-known/resourcesync"), description);
+    }
+    let (url, former) = (uri(source.url("folder/")), former(Way::WellKnown, source.url("one/caps.xml")));
+    let found = discover_again(&url, &[], &documents(&source), &former).await.unwrap();
+    assert_eq!(names(&source, &found), ["one/caps.xml"]);
+}
+
+#[tokio::test]
+async fn o800_a_link_that_fails_now_is_not_replaced_by_a_guess_and_one_that_leads_to_nothing_is() {
+    let source = hidden();
+    serve_sitemap(&source, "resourcelist.xml");
+    source.serve("", Page::from("text").with_header("link", "</caps.xml>; rel=resourcesync"));
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    assert_eq!(names(&source, &discover(&url, &[], &documents).await.unwrap()), ["resourcelist.xml"]);
+    source.fail_always("caps.xml", Fault::Status(503));
+    let error = discover(&url, &[], &documents).await.unwrap_err();
+    assert!(matches!(error, DiscoverError::Nothing { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn o800_a_source_description_that_does_not_arrive_may_be_there_and_one_that_is_refused_is_not() {
+    let source = hidden();
+    serve_sitemap(&source, "resourcelist.xml");
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    for (status, may_guess) in [(403, true), (500, false), (503, false), (404, true)] {
+        source.fail_always(".well-known/resourcesync", Fault::Status(status));
+        match discover(&url, &[], &documents).await {
+            Ok(found) => assert!(may_guess && found.way == Way::Guess, "{status}: {found:?}"),
+            Err(error) => {
+                assert!(!may_guess && matches!(error, DiscoverError::Nothing { .. }), "{status}: {error}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a4_exploring_shows_each_set_that_links_lead_to() {
     let source = hidden();
     serve_set(&source, "one");

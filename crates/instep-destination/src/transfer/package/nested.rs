@@ -40,7 +40,8 @@ pub(super) fn joined(
         // An unusable entry would be lost silently: the resources are fetched one by one instead.
         if part.entries_read() != usable {
             let what = format!("the manifest {path} has entries without a usable loc");
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidData, what)));
+            let error = io::Error::new(io::ErrorKind::InvalidData, what);
+            return Err(DocumentError::unread(uri.as_str(), error).into());
         }
     }
     let mut file = writer.finish().map_err(unwritten)?;

@@ -49,6 +49,7 @@ impl<R: BufRead> DocumentReader<R> {
                     return Ok(Next::Entry { empty });
                 }
                 Some(ReadStep::Start { kind, empty }) => {
+                    let mut may_be_entry = false;
                     match kind {
                         Element::Md => self.root_metadata(),
                         Element::Ln => self.root_link(),
@@ -56,9 +57,12 @@ impl<R: BufRead> DocumentReader<R> {
                         _ => {
                             let found = "another Sitemap element under the root";
                             self.report("GEN-13", Severity::Error, found, "entries only");
+                            may_be_entry = true;
                         }
                     }
-                    self.skip(2, empty)?;
+                    let has_loc = self.skip(2, empty)?;
+                    // An entry with a misspelt name, such as `Url`: one that cannot be used is not absent (O801).
+                    self.entries += u64::from(may_be_entry && has_loc);
                 }
             }
         }
@@ -122,7 +126,8 @@ impl<R: BufRead> DocumentReader<R> {
                 self.report("GEN-14", Severity::Error, found, "loc, lastmod, changefreq, priority");
             }
         }
-        self.skip(3, empty)
+        self.skip(3, empty)?;
+        Ok(())
     }
 
     /// Takes the text of `loc`, `lastmod`, `changefreq` or `priority`; of several with one name, the first.
@@ -214,7 +219,9 @@ impl<R: BufRead> DocumentReader<R> {
                     self.read_text(empty, LEAF_DEPTH + 1)?;
                     self.media_loc(entry);
                 }
-                Some(ReadStep::Start { empty, .. }) => self.skip(LEAF_DEPTH + 1, empty)?,
+                Some(ReadStep::Start { empty, .. }) => {
+                    self.skip(LEAF_DEPTH + 1, empty)?;
+                }
             }
         }
         Ok(())
@@ -258,17 +265,20 @@ impl<R: BufRead> DocumentReader<R> {
         Ok(())
     }
 
-    /// Skips the content of an element at a depth.
-    pub(super) fn skip(&mut self, depth: usize, empty: bool) -> Result<(), ReadError> {
-        let mut open = usize::from(!empty);
+    /// Skips the content of an element at a depth. Returns `true` if it has a `loc`.
+    pub(super) fn skip(&mut self, depth: usize, empty: bool) -> Result<bool, ReadError> {
+        let (mut open, mut has_loc) = (usize::from(!empty), false);
         while open > 0 {
             match self.step(depth + open - 1)? {
                 None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
-                Some(ReadStep::Start { empty: false, .. }) => open += 1,
+                Some(ReadStep::Start { kind, empty }) => {
+                    has_loc |= matches!(kind, Element::Loc);
+                    open += usize::from(!empty);
+                }
                 Some(ReadStep::End) => open -= 1,
-                Some(_) => {}
+                Some(ReadStep::Text) => {}
             }
         }
-        Ok(())
+        Ok(has_loc)
     }
 }
