@@ -137,13 +137,13 @@ impl Fleet {
             let callbacks = SharedCallbacks::open(&callbacks).await?;
             self.state().deliver_at(Some(callbacks));
         }
-        let former = self.former_worker();
-        self.register(former.as_ref().map(|(worker, _)| *worker)).await?;
+        #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "it has shared nothing"))]
+        let killed = self.register_after_former().await?;
         self.state().begin_watches();
         let shutdown = shutdown.child();
         let beside = self.begin_beside(&shutdown);
         #[cfg(feature = "postgres")]
-        let help = self.begin_to_help(&shutdown, former.map(|(_, process)| process));
+        let help = self.begin_to_help(&shutdown, killed);
         let result = self.look_until(&shutdown).await;
         // After an error, unlike after a shutdown, nothing else ends the looks.
         self.state().end_all();

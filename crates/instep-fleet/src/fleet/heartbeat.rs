@@ -40,7 +40,7 @@ impl Fleet {
     }
 
     /// Returns the worker that the last process with this folder was, and the name of that process; `None` if they are
-    /// not known, or the fleet is not shared. Asked before this process registers, which replaces the note.
+    /// not known, or the fleet is not shared. This process replaces the note when it registers.
     pub(super) fn former_worker(&self) -> Option<(WorkerId, String)> {
         if self.is_shared() { self.note().former() } else { None }
     }
@@ -49,9 +49,17 @@ impl Fleet {
         WorkerNote::in_folder(&self.state().options().dir)
     }
 
-    /// Becomes a worker of the fleet. If the record has a former worker of this folder, its Sources, seats and alerts are
-    /// free at once.
-    pub(super) async fn register(&self, former: Option<WorkerId>) -> Result<(), FleetError> {
+    /// Becomes the first worker of this process. Returns the name of the last process with this folder if its worker was
+    /// still there, as after a kill.
+    pub(super) async fn register_after_former(&self) -> Result<Option<String>, FleetError> {
+        let former = self.former_worker();
+        let was_there = self.register(former.as_ref().map(|(worker, _)| *worker)).await?;
+        Ok(former.filter(|_| was_there).map(|(_, process)| process))
+    }
+
+    /// Becomes a worker of the fleet. If the record has the former worker of this folder, its Sources, seats and alerts are
+    /// free at once, and this returns `true`.
+    pub(super) async fn register(&self, former: Option<WorkerId>) -> Result<bool, FleetError> {
         let lease = &self.0.lease;
         let url = lease.url();
         // Positive and below 2^53, so that programs that read JSON numbers as floating-point numbers keep it exact.
@@ -61,9 +69,11 @@ impl Fleet {
         let (note, monitor) = (self.note(), Arc::clone(&self.0.monitor));
         let enter = move |record: &mut FleetRecord| {
             let mut freed = None;
-            if let Some(former) = former
-                && record.remove_worker(former, None)?
-            {
+            let was_there = match former {
+                Some(former) => record.remove_worker(former, None)?,
+                None => false,
+            };
+            if was_there {
                 monitor.note("The last worker with this folder did not leave; its Sources are free");
             }
             if is_shared {
@@ -82,9 +92,10 @@ impl Fleet {
                 // Nobody knows how much is left of pauses that the last worker left behind.
                 record.forget_lanes()?;
             }
-            Ok::<_, FleetError>((workers, freed))
+            Ok::<_, FleetError>((workers, freed, was_there))
         };
-        let become_it = move |state: &mut FleetState, (workers, freed): (_, Option<Vec<FleetSource>>)| {
+        let become_it = move |state: &mut FleetState, entered: (_, Option<Vec<FleetSource>>, bool)| {
+            let (workers, freed, was_there) = entered;
             state.become_worker(id);
             state.set_workers(workers);
             // These Sources were read as held by the killed process. The row changes that this process made are not
@@ -92,8 +103,9 @@ impl Fleet {
             if let Some(sources) = freed {
                 state.load(ReadSources::all(sources));
             }
+            was_there
         };
-        self.applied(enter, become_it).await?;
+        let was_there = self.applied(enter, become_it).await?;
         // Called before any request may begin, because the seats of the former worker are no longer this process's.
         if let Some(seat_requests) = lease.seat_requests() {
             seat_requests.begin(id);
@@ -102,7 +114,7 @@ impl Fleet {
         if is_shared {
             lease.open_gate();
         }
-        Ok(())
+        Ok(was_there)
     }
 
     /// Sends the heartbeat and frees the Sources of dead workers, for as long as it is polled.

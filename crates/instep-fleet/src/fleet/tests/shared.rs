@@ -66,6 +66,18 @@ async fn o962_a_process_removes_the_killed_worker_that_had_its_folder_when_it_be
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o935_only_a_worker_that_did_not_leave_counts_as_killed() {
+    let Some(server) = PostgresServer::start() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let fleet = open(&server, dir.path());
+    assert_eq!(fleet.register_after_former().await.unwrap(), None);
+    let (_, process) = fleet.former_worker().unwrap();
+    assert_eq!(fleet.register_after_former().await.unwrap(), Some(process));
+    fleet.leave().await;
+    assert_eq!(fleet.register_after_former().await.unwrap(), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn o711_a_fleet_ends_also_if_its_database_does_not_answer_within_a_connection() {
     let Some(server) = PostgresServer::start() else { return };
     let dir = tempfile::tempdir().unwrap();
