@@ -95,10 +95,10 @@ impl Book {
         book
     }
 
-    /// Moves all times by the step by which the clock was set. Returns the subscriptions, which have changed.
-    pub(super) fn shift(&mut self, step: i64) -> Vec<Key> {
+    /// Moves all times by a step of the clock, ends of leases to `latest` at most. Returns the subscriptions, which have changed.
+    pub(super) fn shift(&mut self, step: i64, latest: i64) -> Vec<Key> {
         for it in self.subscriptions.values_mut() {
-            it.expires = it.expires.saturating_add(step);
+            it.expires = it.expires.saturating_add(step).min(latest);
             it.failing_since = it.failing_since.map(|since| since.saturating_add(step));
             if it.failures > 0 {
                 it.next_attempt = it.next_attempt.saturating_add(step);

@@ -8,6 +8,7 @@ use super::{
     bodies::DeliveryBodies,
     book::{Book, DeliveryOutcome, Key},
     clock::HubClock,
+    request::LONGEST,
     store::KeepBook,
     verifications::Verifications,
 };
@@ -51,7 +52,9 @@ impl HubLedger {
     fn at(&mut self, time: i64, moment: Instant) -> i64 {
         let step = self.clock.shows(time, moment);
         if step != 0 {
-            self.unwritten.extend(self.book.shift(step));
+            // Leases of an earlier process may be right, and only the clock of this one was wrong at first.
+            let longest = i64::try_from(LONGEST.as_micros()).unwrap_or(i64::MAX);
+            self.unwritten.extend(self.book.shift(step, time.saturating_add(longest)));
             self.write();
         }
         time
@@ -225,5 +228,18 @@ mod tests {
         assert_eq!(ledger.book.get(&key).unwrap().expires, 977 * HOUR - HOUR / 30);
         let now = ledger.at(977 * HOUR, passed(62));
         assert_eq!(ledger.book.expire(now), [key]);
+    }
+
+    #[test]
+    fn o936_a_clock_that_had_no_time_at_first_makes_no_lease_endless() {
+        const HOUR: i64 = 3_600_000_000;
+        let now = 490_000 * HOUR;
+        let mut ledger = HubLedger::open(Box::new(SmallDisk::default())).unwrap();
+        let key = ("http://a/t".to_owned(), "http://b/c".to_owned());
+        ledger.book.subscribe(key.clone(), None, now + HOUR);
+        let began = Instant::now();
+        ledger.at(0, began);
+        ledger.at(now, began + Duration::from_secs(60));
+        assert_eq!(ledger.book.get(&key).unwrap().expires, now + 30 * 24 * HOUR);
     }
 }

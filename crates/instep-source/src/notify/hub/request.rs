@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The default lease, and its bounds (W4).
 const LEASE: Duration = Duration::from_secs(10 * 24 * 3_600);
 const SHORTEST: Duration = Duration::from_secs(3_600);
-const LONGEST: Duration = Duration::from_secs(30 * 24 * 3_600);
+pub(super) const LONGEST: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// The length that a secret must stay below (W3).
 const SECRET_BYTES: usize = 200;
 
