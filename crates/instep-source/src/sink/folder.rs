@@ -15,7 +15,7 @@ use instep_store::{RootFolder, SpaceWatch, StagedName, Staging, sync_group};
 use super::{
     Rank, Sink, StageBody,
     open_folder::{OpenFolder, length_of, split, stage_folder},
-    staged::{StagedDocument, WatchedDocument},
+    staged::{StagedDocument, fill},
     twins::{TwinRule, compress, has_twin, twin},
 };
 use crate::Error;
@@ -38,7 +38,7 @@ pub(crate) struct FolderSink {
     /// `None` until something is staged.
     open: Option<OpenFolder>,
     staged: Vec<StagedDocument>,
-    /// Over all that is staged.
+    /// Over all packages that are staged.
     space: SpaceWatch,
 }
 
@@ -226,8 +226,7 @@ impl FolderSink {
 impl Sink for FolderSink {
     fn stage(&mut self, name: &str, rank: Rank, body: StageBody<'_>) -> Result<u64, Error> {
         let mut space = self.space;
-        let staged =
-            self.stage_file(name, |_, file| body(&mut WatchedDocument { file, space: &mut space }))?;
+        let staged = self.stage_file(name, |_, file| fill(name, file, body, &mut space))?;
         self.space = space;
         if self.twins == TwinRule::Made && has_twin(name) {
             self.stage_gzip(rank, name, staged.0)?;
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn o981_a_disk_is_not_filled_to_its_end_by_large_documents() {
+    fn o981_o937_packages_leave_a_part_of_the_disk_free_and_lists_are_written_all_the_same() {
         let folder = tempfile::tempdir().unwrap();
         let mut sink = FolderSink::new(folder.path(), "lists", false);
         sink.space = SpaceWatch::new(Some(u64::MAX));
@@ -333,7 +332,8 @@ mod tests {
                 |file: &mut dyn Write| file.write_all(&vec![b'x'; length]).map_err(Error::write(name));
             sink.write(name, Rank::Part, &mut write)
         };
-        stage("resourcesync/changelist.xml", 10).unwrap();
+        stage("resourcesync/changelist.xml", 9 << 20).unwrap();
+        stage("resourcesync/resourcelist.xml", 9 << 20).unwrap();
         let Error::Write { source, .. } = stage("resourcesync/dump.zip", 9 << 20).unwrap_err() else {
             panic!("another error")
         };

@@ -7,7 +7,8 @@ use std::{
 
 use instep_store::{SpaceWatch, StagedName};
 
-use super::Rank;
+use super::{Rank, StageBody};
+use crate::Error;
 
 /// A document that is staged.
 #[derive(Debug)]
@@ -18,20 +19,30 @@ pub(super) struct StagedDocument {
     pub(super) length: u64,
 }
 
-/// A staged document while it is written, as long as the disk has more free space than stays free. A few small documents
-/// are written all the same: they may be those by which readers learn of deletions.
-pub(super) struct WatchedDocument<'a> {
-    pub(super) file: &'a mut File,
-    pub(super) space: &'a mut SpaceWatch,
+/// Writes a staged document. Only packages leave a part of the disk free: lists take the places of others, and without them
+/// readers would not learn of deletions.
+pub(super) fn fill(
+    name: &str,
+    file: &mut File,
+    body: StageBody<'_>,
+    space: &mut SpaceWatch,
+) -> Result<(), Error> {
+    if name.ends_with(".xml") { body(file) } else { body(&mut WatchedPackage { file, space }) }
 }
 
-impl Read for WatchedDocument<'_> {
+/// A staged package while it is written, as long as the disk has more free space than stays free.
+struct WatchedPackage<'a> {
+    file: &'a mut File,
+    space: &'a mut SpaceWatch,
+}
+
+impl Read for WatchedPackage<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.file.read(buffer)
     }
 }
 
-impl Write for WatchedDocument<'_> {
+impl Write for WatchedPackage<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write(bytes)?;
         self.space.wrote(&*self.file, written as u64)?;
@@ -43,7 +54,7 @@ impl Write for WatchedDocument<'_> {
     }
 }
 
-impl Seek for WatchedDocument<'_> {
+impl Seek for WatchedPackage<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
     }
