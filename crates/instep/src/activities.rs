@@ -86,8 +86,7 @@ fn see_set(lists: &Path, place: (&Path, &str), set: usize, newest: &NewestActivi
 pub(crate) fn withdraw(out: &Path) -> anyhow::Result<bool> {
     let folder = out.join(FOLDER);
     let mut removed = false;
-    let mut remove = |name: &str| -> anyhow::Result<bool> {
-        let path = folder.join(name);
+    let mut remove = |path: PathBuf, name: &str| -> anyhow::Result<bool> {
         let is_written_here = match fs::read(&path) {
             Err(error) if is_no_file(&error) => false,
             // Without the fault this could be a file of ours, which would be served and never updated.
@@ -99,11 +98,16 @@ pub(crate) fn withdraw(out: &Path) -> anyhow::Result<bool> {
         }
         Ok(is_written_here)
     };
-    remove(COLLECTION)?;
-    for number in 0.. {
-        if !remove(&page_name(number))? {
+    remove(folder.join(COLLECTION), COLLECTION)?;
+    for name in (0..).map(page_name) {
+        if !remove(folder.join(&name), &name)? {
             break;
         }
+    }
+    // A later collection would take their deletions for its own.
+    for path in staged_pages(&folder)? {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        remove(path, &name)?;
     }
     if removed {
         // The result is ignored: a folder with other files must stay.
@@ -159,7 +163,7 @@ fn read_former(folder: &Path, newest: &NewestActivities) -> anyhow::Result<()> {
 fn staged_pages(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let unreadable = || format!("Cannot read {}", folder.display());
     let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if is_no_file(&error) => return Ok(Vec::new()),
         entries => entries.with_context(unreadable)?,
     };
     let mut staged = Vec::new();
@@ -345,6 +349,20 @@ mod tests {
         fs::rename(folder.join(page_name(1)), &blocked).unwrap();
         write().unwrap();
         assert!(has_deletion(&page_name(1)) && !blocked.exists());
+    }
+
+    #[test]
+    fn o938_pages_that_a_kill_left_beside_their_places_go_with_their_collection() {
+        let out = tempfile::tempdir().unwrap();
+        let folder = out.path().join(FOLDER);
+        fs::create_dir_all(&folder).unwrap();
+        let item =
+            json!({ "type": "Delete", "object": { "id": "http://x/a" }, "endTime": "2026-01-01T00:00:00Z" });
+        fs::write(folder.join(page_name(0)), json!({ "orderedItems": [item] }).to_string()).unwrap();
+        write(out.path(), "http://x/", &[String::new()], "Manifest").unwrap();
+        fs::rename(folder.join(page_name(0)), beside(&folder.join(page_name(0)))).unwrap();
+        assert!(withdraw(out.path()).unwrap());
+        assert!(!folder.exists());
     }
 
     #[test]
