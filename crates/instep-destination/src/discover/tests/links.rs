@@ -266,6 +266,14 @@ async fn o803_a_copy_goes_on_with_the_documents_that_it_follows_when_others_appe
     }
 
     // The Source of a folder stays the same one when its host has a Source too.
+    let source = of_host_and_folder();
+    let (url, former) = (uri(source.url("folder/")), former(Way::WellKnown, source.url("one/caps.xml")));
+    let found = discover_again(&url, &[], &documents(&source), &former).await.unwrap();
+    assert_eq!(names(&source, &found), ["one/caps.xml"]);
+}
+
+/// Returns a host with a Source, and with another one in a folder.
+fn of_host_and_folder() -> FakeSource {
     let source = FakeSource::start();
     for (place, name) in [("", "two"), ("folder/", "one")] {
         serve_set(&source, name);
@@ -274,9 +282,65 @@ async fn o803_a_copy_goes_on_with_the_documents_that_it_follows_when_others_appe
         let description = list("urlset", "<rs:md capability='description'/>", &entry);
         source.serve(&format!("{place}.well-known/resourcesync"), description);
     }
-    let (url, former) = (uri(source.url("folder/")), former(Way::WellKnown, source.url("one/caps.xml")));
-    let found = discover_again(&url, &[], &documents(&source), &former).await.unwrap();
+    source
+}
+
+#[tokio::test]
+async fn o930_documents_of_a_copy_that_do_not_arrive_are_not_replaced_by_those_of_another_place() {
+    let former = |way, set: String| FormerDocuments { way: Some(way), sets: vec![set] };
+    let source = of_host_and_folder();
+    let place = "folder/.well-known/resourcesync";
+    let (url, documents_of_copy) = (uri(source.url("folder/")), documents(&source));
+    let followed = former(Way::WellKnown, source.url("one/caps.xml"));
+    source.fail_always(place, Fault::Status(503));
+    assert!(discover_again(&url, &[], &documents_of_copy, &followed).await.is_err());
+    // Nothing is there any more.
+    source.fail_always(place, Fault::Status(404));
+    let found = discover_again(&url, &[], &documents_of_copy, &followed).await.unwrap();
+    assert_eq!(names(&source, &found), ["two/caps.xml"]);
+    // The operator names a set, which the Source of the host does not have.
+    source.heal();
+    let found = discover_again(&url, &["one".to_owned()], &documents_of_copy, &followed).await.unwrap();
     assert_eq!(names(&source, &found), ["one/caps.xml"]);
+
+    let source = hidden();
+    let (url, documents_of_copy) = (uri(source.url("")), documents(&source));
+    for name in ["resourcelist.xml", "sitemap.xml"] {
+        serve_sitemap(&source, name);
+    }
+    robots(&source, &[]);
+    source.fail_always("sitemap.xml", Fault::Status(503));
+    let followed = former(Way::Guess, source.url("sitemap.xml"));
+    let error = discover_again(&url, &[], &documents_of_copy, &followed).await.unwrap_err();
+    assert!(matches!(error, DiscoverError::Nothing { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn o931_a_source_description_that_a_page_links_to_is_there_although_it_is_refused() {
+    let source = hidden();
+    serve_sitemap(&source, "resourcelist.xml");
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    source.fail_always(".well-known/resourcesync", Fault::Status(403));
+    assert_eq!(names(&source, &discover(&url, &[], &documents).await.unwrap()), ["resourcelist.xml"]);
+    let link = "</.well-known/resourcesync>; rel=resourcesync";
+    source.serve("", Page::from("text").with_header("link", link));
+    let error = discover(&url, &[], &documents).await.unwrap_err();
+    assert_eq!(error.lacks(), Some(Permission::Login), "{error}");
+}
+
+#[tokio::test]
+async fn o932_a_sitemap_that_is_not_used_is_named_with_the_reason() {
+    let source = hidden();
+    source.fail_always("resourcelist.xml", Fault::Status(404));
+    source.fail_always(".well-known/resourcesync", Fault::Status(500));
+    serve_sitemap(&source, "sitemap.xml");
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    for lines in [&["sitemap.xml"] as &[&str], &[]] {
+        robots(&source, lines);
+        let error = discover(&url, &[], &documents).await.unwrap_err().to_string();
+        let line = format!("{}: not used, because", source.url("sitemap.xml"));
+        assert!(error.contains(&line), "{lines:?}: {error}");
+    }
 }
 
 #[tokio::test]
