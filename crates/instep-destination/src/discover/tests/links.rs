@@ -249,6 +249,26 @@ async fn o804_a_set_that_a_source_description_names_twice_is_one() {
 }
 
 #[tokio::test]
+async fn o933_a_set_that_two_parts_of_a_source_description_name_is_one() {
+    let source = FakeSource::start();
+    let capability = |name: &str| format!("<rs:md capability='{name}'/>");
+    let entry =
+        |root: &str, path: &str, md: &str| format!("<{root}><loc>{}</loc>{md}</{root}>", source.url(path));
+    for name in ["one", "two"] {
+        serve_set(&source, name);
+    }
+    let caps = |path: &str| entry("url", path, &capability("capabilitylist"));
+    let [first, second] = [caps("one/caps.xml"), caps("one/caps.xml") + &caps("two/caps.xml")];
+    for (path, entries) in [("first.xml", first), ("second.xml", second)] {
+        source.serve(path, list("urlset", &capability("description"), &entries));
+    }
+    let parts = ["first.xml", "second.xml"].map(|path| entry("sitemap", path, "")).concat();
+    source.serve(".well-known/resourcesync", list("sitemapindex", &capability("description"), &parts));
+    let found = found_from(&source, &source.url("")).await;
+    assert_eq!(names(&source, &found), ["one/caps.xml", "two/caps.xml"]);
+}
+
+#[tokio::test]
 async fn o803_a_copy_goes_on_with_the_documents_that_it_follows_when_others_appear() {
     let former = |way, set: String| FormerDocuments { way: Some(way), sets: vec![set] };
     let source = hidden();
