@@ -364,18 +364,6 @@ async fn o932_a_sitemap_that_is_not_used_is_named_with_the_reason() {
 }
 
 #[tokio::test]
-async fn o800_a_link_that_fails_now_is_not_replaced_by_a_guess_and_one_that_leads_to_nothing_is() {
-    let source = hidden();
-    serve_sitemap(&source, "resourcelist.xml");
-    source.serve("", Page::from("text").with_header("link", "</caps.xml>; rel=resourcesync"));
-    let (url, documents) = (uri(source.url("")), documents(&source));
-    assert_eq!(names(&source, &discover(&url, &[], &documents).await.unwrap()), ["resourcelist.xml"]);
-    source.fail_always("caps.xml", Fault::Status(503));
-    let error = discover(&url, &[], &documents).await.unwrap_err();
-    assert!(matches!(error, DiscoverError::Nothing { .. }), "{error}");
-}
-
-#[tokio::test]
 async fn o800_a_source_description_that_does_not_arrive_may_be_there_and_one_that_is_refused_is_not() {
     let source = hidden();
     serve_sitemap(&source, "resourcelist.xml");
