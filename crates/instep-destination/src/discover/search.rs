@@ -31,6 +31,8 @@ pub(super) struct Search<'a> {
     /// `true` once a document or a link named documents of the Source that cannot be used now, or the Source Description
     /// may be there and did not arrive.
     in_doubt: bool,
+    /// The Sitemaps of `robots.txt`, for a copy that follows a guessed document.
+    sitemaps: Option<Several>,
     kept: Kept,
 }
 
@@ -38,8 +40,8 @@ impl<'a> Search<'a> {
     pub(super) fn new(url: &Uri, documents: &'a Documents, sets: &'a [String]) -> Self {
         let speaker = Origin::parse(url.as_str()).ok();
         let (invalid, crawl_delay, kept) = (None, None, Kept::default());
-        let looked_at = Vec::new();
-        Self { documents, sets, speaker, looked_at, invalid, crawl_delay, in_doubt: false, kept }
+        let (looked_at, in_doubt, sitemaps) = (Vec::new(), false, None);
+        Self { documents, sets, speaker, looked_at, invalid, crawl_delay, in_doubt, sitemaps, kept }
     }
 
     /// Tries the URL that the operator named. A host that does not answer, or a document that cannot be used, ends the
@@ -95,7 +97,7 @@ impl<'a> Search<'a> {
                 }
                 Ok(Sight::Broken | Sight::Nothing) => {
                     is_in_doubt = true;
-                    self.in_doubt |= way == Way::WellKnown;
+                    self.in_doubt |= way == Way::WellKnown || former.way.is_some();
                 }
                 Ok(_) => {}
                 Err(error) => return Err(error),
@@ -153,7 +155,8 @@ impl<'a> Search<'a> {
     /// If the others are plain Sitemaps, they are used in two cases only: the copy follows one of them already, or this
     /// is a first run in which every other target is gone or out of scope, and neither a Source Description nor a link
     /// names documents that cannot be used now (O800). Otherwise the documents that a copy followed, or has to follow,
-    /// would be replaced by something else (B20). A copy that follows a guessed document goes on with it (O803).
+    /// would be replaced by something else (B20). A copy that follows a guessed document goes on with it while it is there
+    /// (O803).
     pub(super) async fn follow_robots(
         &mut self,
         url: &Uri,
@@ -182,6 +185,8 @@ impl<'a> Search<'a> {
         }
         if several.is_only_plain() && !several.has_one_of(&former.sets) {
             if former.way == Some(Way::Guess) {
+                self.in_doubt |= in_doubt;
+                self.sitemaps = Some(several);
                 return Ok(None);
             }
             if in_doubt {
@@ -190,6 +195,12 @@ impl<'a> Search<'a> {
             }
         }
         several.together(self.sets)
+    }
+
+    /// Returns the Sitemaps of `robots.txt` in place of a guessed document that is gone: sites rename their Sitemaps.
+    pub(super) fn follow_sitemaps(&mut self) -> Result<Option<Discovered>, DiscoverError> {
+        let sitemaps = self.sitemaps.take().filter(|_| !self.in_doubt);
+        sitemaps.map_or(Ok(None), |several| several.together(self.sets))
     }
 
     /// Tries one more place. A fault there does not end the search (DISC-8).

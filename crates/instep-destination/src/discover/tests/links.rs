@@ -284,6 +284,19 @@ async fn o803_a_copy_goes_on_with_the_documents_that_it_follows_when_others_appe
             assert_eq!(names(&source, &found), [name], "{lines:?}");
         }
     }
+    // A site that renames its Sitemap is followed, once the former one is gone.
+    serve_sitemap(&source, "renamed.xml");
+    robots(&source, &["renamed.xml"]);
+    source.fail_always("resourcelist.xml", Fault::Status(404));
+    let followed = former(Way::Guess, source.url("sitemap.xml"));
+    for (status, is_followed) in [(503, false), (404, true)] {
+        source.fail_always("sitemap.xml", Fault::Status(status));
+        let found = discover_again(&url, &[], &documents_of_copy, &followed).await;
+        assert_eq!(
+            found.ok().map(|found| names(&source, &found)),
+            is_followed.then(|| vec!["renamed.xml".to_owned()])
+        );
+    }
 
     // The Source of a folder stays the same one when its host has a Source too.
     let source = of_host_and_folder();
