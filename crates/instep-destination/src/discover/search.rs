@@ -29,7 +29,7 @@ pub(super) struct Search<'a> {
     invalid: Option<DiscoverError>,
     crawl_delay: Option<Duration>,
     /// `true` once a document or a link named documents of the Source that cannot be used now, or the Source Description
-    /// may be there and did not arrive.
+    /// may be there and did not arrive; for a copy that follows a guessed document, also if a guessed one did not.
     in_doubt: bool,
     /// The Sitemaps of `robots.txt`, for a copy that follows a guessed document.
     sitemaps: Option<Several>,
