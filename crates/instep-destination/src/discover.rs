@@ -13,6 +13,7 @@ mod listed;
 mod places;
 mod search;
 mod several;
+mod sight;
 mod trouble;
 
 pub use error::DiscoverError;

@@ -9,7 +9,7 @@ use super::{
     CapabilitySet, DiscoverError, Discovered, Offer, Trouble, Way, beside,
     capability_list::{Kept, read_set},
     found::capability,
-    listed::{is_named, locs, locs_of},
+    listed::{add_new, is_named, locs, locs_of},
 };
 use crate::{
     documents::{Document, DocumentError, Documents},
@@ -168,7 +168,7 @@ impl Climb<'_> {
             match document {
                 Ok(document) if document.header.form == Form::Index => indexes.push(document),
                 Ok(document) => match read_set(&uri, &document, self.kept) {
-                    Ok(set) => found.push(set),
+                    Ok(set) => add_new(&mut found, set),
                     Err(error) => failed.push((uri, error)),
                 },
                 Err(source) => failed.push((uri.clone(), DiscoverError::Invalid { uri, source })),
@@ -205,7 +205,7 @@ impl Climb<'_> {
                 Err(source) => Err(DiscoverError::Invalid { uri: uri.clone(), source }),
             };
             match read {
-                Ok(set) => sets.push(set),
+                Ok(set) => add_new(sets, set),
                 Err(error) => failed.push((uri, error)),
             }
         }

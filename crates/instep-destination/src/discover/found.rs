@@ -28,6 +28,11 @@ pub struct Discovered {
 }
 
 impl Discovered {
+    /// Returns the URIs that were requested to find the sets.
+    pub(super) fn asked_for(&self) -> impl Iterator<Item = &Uri> {
+        self.sets.iter().filter_map(|set| set.asked_for.as_ref())
+    }
+
     /// Returns the only set.
     ///
     /// # Errors

@@ -2,12 +2,7 @@
 
 use resourcesync::Uri;
 
-use super::{
-    DiscoverError, Discovered, Way,
-    former::FormerDocuments,
-    places,
-    search::{Search, Sight},
-};
+use super::{DiscoverError, Discovered, Way, former::FormerDocuments, places, search::Search, sight::Sight};
 use crate::documents::Documents;
 
 /// The most documents that one search requests, whatever the Source (B9).
@@ -76,11 +71,15 @@ pub(crate) async fn discover_again(
     {
         return Ok(search.paced(found));
     }
-    if matches!(before, None | Some(Way::Guess))
-        && let Some(found) = search.look_for_one(places::guesses(url), former).await?
-        && (before.is_some() || !search.may_be_others(&found))
-    {
-        return Ok(search.paced(found));
+    if matches!(before, None | Some(Way::Guess)) {
+        if let Some(found) = search.look_for_one(places::guesses(url), former).await? {
+            if before.is_some() || !search.may_be_others(&found) {
+                return Ok(search.paced(found));
+            }
+            search.leave_out(found.asked_for());
+        } else if let Some(found) = search.follow_sitemaps()? {
+            return Ok(search.paced(found));
+        }
     }
     Err(search.nothing(url))
 }

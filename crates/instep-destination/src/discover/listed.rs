@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use resourcesync::Uri;
 
-use super::DiscoverError;
+use super::{CapabilitySet, DiscoverError};
 use crate::documents::{Document, DocumentError};
 
 /// Returns `true` if an operator's name denotes a set: its URI, or a part of its path with or without `.xml`.
@@ -26,4 +26,11 @@ pub(super) fn locs_of(document: &Document) -> Result<Vec<Uri>, DocumentError> {
         }
     })?;
     Ok(locs)
+}
+
+/// Adds a set, unless it is there: two documents may name it (O933).
+pub(super) fn add_new(sets: &mut Vec<CapabilitySet>, set: CapabilitySet) {
+    if !sets.iter().any(|other| other.name() == set.name()) {
+        sets.push(set);
+    }
 }

@@ -2,8 +2,7 @@
 
 use std::{mem, time::Duration};
 
-use http::StatusCode;
-use instep_net::{HttpError, Origin};
+use instep_net::{HttpError, Origin, Permission};
 use resourcesync::{Uri, discovery};
 
 use super::{
@@ -13,6 +12,7 @@ use super::{
     former::FormerDocuments,
     places::{PAGE_BYTES, distinct, is_meant_as_document, links, names_document, not_a_document},
     several::Several,
+    sight::Sight,
 };
 use crate::{
     documents::{DocumentError, Documents, Download},
@@ -29,35 +29,19 @@ pub(super) struct Search<'a> {
     invalid: Option<DiscoverError>,
     crawl_delay: Option<Duration>,
     /// `true` once a document or a link named documents of the Source that cannot be used now, or the Source Description
-    /// may be there and did not arrive.
+    /// may be there and did not arrive; for a copy that follows a guessed document, also if a guessed one did not.
     in_doubt: bool,
+    /// The Sitemaps of `robots.txt`, for a copy that follows a guessed document.
+    sitemaps: Option<Several>,
     kept: Kept,
-}
-
-/// The result of one attempt.
-pub(super) enum Sight {
-    /// A document that can be used, and the sets that it leads to.
-    Found(Discovered),
-    /// Other content than a document: its links are tried next.
-    Page(Download),
-    /// A document that arrived and cannot be used.
-    Broken,
-    /// The server answers that there is nothing (status 404 or 410).
-    Gone,
-    /// The server refuses the request. Object storage does so too for what it does not have.
-    Denied,
-    /// It is not requested: another scheme, or a host that is not allowed.
-    Refused,
-    /// There is no answer, or one that does not show if there is a document.
-    Nothing,
 }
 
 impl<'a> Search<'a> {
     pub(super) fn new(url: &Uri, documents: &'a Documents, sets: &'a [String]) -> Self {
         let speaker = Origin::parse(url.as_str()).ok();
         let (invalid, crawl_delay, kept) = (None, None, Kept::default());
-        let looked_at = Vec::new();
-        Self { documents, sets, speaker, looked_at, invalid, crawl_delay, in_doubt: false, kept }
+        let (looked_at, in_doubt, sitemaps) = (Vec::new(), false, None);
+        Self { documents, sets, speaker, looked_at, invalid, crawl_delay, in_doubt, sitemaps, kept }
     }
 
     /// Tries the URL that the operator named. A host that does not answer, or a document that cannot be used, ends the
@@ -90,33 +74,49 @@ impl<'a> Search<'a> {
     }
 
     /// Tries one place after the other until one leads on. One that leads to a set that the copy follows comes first:
-    /// another Source may have appeared at a place before it (O803).
+    /// another Source may have appeared at a place before it (O803). While the documents of a place do not arrive, the copy
+    /// gets no others in their place (O930).
     pub(super) async fn look_for_one(
         &mut self,
         places: Vec<(Way, Uri)>,
         former: &FormerDocuments,
     ) -> Result<Option<Discovered>, DiscoverError> {
-        let mut first = None;
+        let (mut others, mut is_in_doubt) = (None, false);
         for (way, uri) in places {
             if self.trouble_at(&uri).is_some() {
                 continue;
             }
-            match self.look(way, &uri, self.sets).await? {
-                Sight::Found(found) if former.may_lead_to(&found) => return Ok(Some(found)),
-                Sight::Found(found) => {
-                    first.get_or_insert(found);
+            match self.look(way, &uri, self.sets).await {
+                Ok(Sight::Found(found)) if former.may_lead_to(&found) => return Ok(Some(found)),
+                Ok(Sight::Found(found)) => {
+                    others.get_or_insert(Ok(Some(found)));
                 }
-                Sight::Broken | Sight::Nothing if way == Way::WellKnown => self.in_doubt = true,
-                _ => {}
+                // The Source at the next place may have the set that the operator names.
+                Err(error @ DiscoverError::NoSuchSet { .. }) if way == Way::WellKnown => {
+                    others.get_or_insert(Err(error));
+                }
+                Ok(Sight::Broken | Sight::Nothing) => {
+                    is_in_doubt = true;
+                    self.in_doubt |= way == Way::WellKnown || former.way.is_some();
+                }
+                Ok(_) => {}
+                Err(error) => return Err(error),
             }
         }
-        Ok(first)
+        others.filter(|_| !is_in_doubt).unwrap_or(Ok(None))
     }
 
     /// Returns `true` if documents that were found in a first run may be others than those that the Source names. They
     /// are its own if they name the Capability List that cannot be fetched (O35).
     pub(super) fn may_be_others(&self, found: &Discovered) -> bool {
         self.in_doubt && found.sets.iter().any(|set| set.lost_above.is_none())
+    }
+
+    /// Notes lists that were found and are not used, for the error at the end of the search (O932).
+    pub(super) fn leave_out<'u>(&mut self, lists: impl Iterator<Item = &'u Uri>) {
+        let what =
+            "not used, because other documents of the site cannot be read: its own URL copies it alone";
+        self.looked_at.extend(lists.map(|uri| Trouble::new(uri, what)));
     }
 
     /// Adds the pause that `robots.txt` requests to the result.
@@ -135,6 +135,8 @@ impl<'a> Search<'a> {
         let sets = if links.len() > 1 { &[] } else { self.sets };
         for (way, uri) in links {
             let sight = match self.trouble_at(&uri) {
+                // The well-known URI may be refused because nothing is there. If it is linked, something is (O931).
+                Some(trouble) if trouble.lacks == Some(Permission::Login) => Sight::Denied,
                 Some(_) => Sight::Gone,
                 None => self.look(way, &uri, sets).await?,
             };
@@ -153,7 +155,8 @@ impl<'a> Search<'a> {
     /// If the others are plain Sitemaps, they are used in two cases only: the copy follows one of them already, or this
     /// is a first run in which every other target is gone or out of scope, and neither a Source Description nor a link
     /// names documents that cannot be used now (O800). Otherwise the documents that a copy followed, or has to follow,
-    /// would be replaced by something else (B20). A copy that follows a guessed document goes on with it (O803).
+    /// would be replaced by something else (B20). A copy that follows a guessed document goes on with it while it is there
+    /// (O803).
     pub(super) async fn follow_robots(
         &mut self,
         url: &Uri,
@@ -182,13 +185,22 @@ impl<'a> Search<'a> {
         }
         if several.is_only_plain() && !several.has_one_of(&former.sets) {
             if former.way == Some(Way::Guess) {
+                self.in_doubt |= in_doubt;
+                self.sitemaps = Some(several);
                 return Ok(None);
             }
             if in_doubt {
+                self.leave_out(several.sitemaps());
                 return Err(self.nothing(url));
             }
         }
         several.together(self.sets)
+    }
+
+    /// Returns the Sitemaps of `robots.txt` in place of a guessed document that is gone: sites rename their Sitemaps.
+    pub(super) fn follow_sitemaps(&mut self) -> Result<Option<Discovered>, DiscoverError> {
+        let sitemaps = self.sitemaps.take().filter(|_| !self.in_doubt);
+        sitemaps.map_or(Ok(None), |several| several.together(self.sets))
     }
 
     /// Tries one more place. A fault there does not end the search (DISC-8).
@@ -270,17 +282,7 @@ impl<'a> Search<'a> {
         let is_out_of_scope = matches!(error, DocumentError::Http(HttpError::Refused { .. }));
         let trouble = Trouble::new(uri, error.beside(uri.as_str()));
         self.looked_at.push(Trouble { is_out_of_scope, lacks: error.lacks(), ..trouble });
-        let status = match error {
-            DocumentError::Http(error) => error.status(),
-            _ => None,
-        };
-        match status {
-            Some(StatusCode::NOT_FOUND | StatusCode::GONE) => Sight::Gone,
-            Some(StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS) => Sight::Nothing,
-            Some(status) if status.is_client_error() => Sight::Denied,
-            _ if is_out_of_scope => Sight::Refused,
-            _ => Sight::Nothing,
-        }
+        Sight::of(error)
     }
 
     fn trouble_at(&self, uri: &Uri) -> Option<&Trouble> {

@@ -69,15 +69,18 @@ impl Several {
         sets.any(|set| names.iter().any(|name| set.is_known_as(name)))
     }
 
+    /// Returns the URIs of the Sitemaps.
+    pub(super) fn sitemaps(&self) -> impl Iterator<Item = &Uri> {
+        self.plain.iter().flat_map(Discovered::asked_for)
+    }
+
     /// Returns everything together; `None` if nothing was found. Plain Sitemaps beside Resource Lists are left out,
     /// because they describe pages for search engines (§6.3.4). If there are no Resource Lists, the Sitemaps are read
     /// as such (DIA-7). `wanted` selects among the sets of all links.
     pub(super) fn together(self, wanted: &[String]) -> Result<Option<Discovered>, DiscoverError> {
         // Nothing but this page or robots.txt names the Sitemaps of a site, as a Source Description names sets.
         let names_all = self.is_only_plain();
-        let is_member = |found: &Discovered| {
-            found.sets.iter().filter_map(|set| set.asked_for.as_ref()).any(|uri| self.members.contains(uri))
-        };
+        let is_member = |found: &Discovered| found.asked_for().any(|uri| self.members.contains(uri));
         let found: Vec<_> = if self.found.is_empty() {
             self.plain.into_iter().filter(|found| !is_member(found)).collect()
         } else {

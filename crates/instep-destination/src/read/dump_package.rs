@@ -115,9 +115,9 @@ impl DumpPackage {
                 self.open = Some(Box::new(open));
                 Ok(None)
             }
-            Err(PackageFetchError::Fetch(FetchError::Store(error))) => Err(error.into()),
-            Err(PackageFetchError::Manifest(error)) if error.is_fault_of_disk() => Err(error.into()),
-            Err(error) => Ok(Some(PackageFault::new(&error, self.entry.loc.as_str()))),
+            Err(error) => {
+                Ok(Some(PackageFault::new(&error.unless_fault_of_disk()?, self.entry.loc.as_str())))
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::Write as _, sync::Arc};
 
-use instep_store::{Staging, free_space};
+use instep_store::{Staging, WRITTEN_BETWEEN_LOOKS, free_space};
 use resourcesync::DateTime;
 use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
 
@@ -20,10 +20,6 @@ pub(super) const STAGING: &str = "staging";
 pub(super) fn shown(name: StagedName) -> String {
     format!("{OWN}/{STAGING}/{name}")
 }
-
-/// The bytes of a file between two checks of the free space: one file may be larger than the reserve, and nobody may know
-/// its length.
-const WRITTEN_BETWEEN_LOOKS: u64 = 8 << 20;
 
 /// A file in the staging folder.
 #[derive(Debug)]

@@ -123,7 +123,7 @@ impl SyncRun<'_> {
         };
         self.reporter.note(&format!(
             "the Change List lacks changes up to {reached} that were applied, and has later ones: the Source may have been \
-             restored from a backup, so that the copy is compared with an inventory"
+             restored from a backup, and only a later inventory shows what it has now"
         ));
         self.distrust_times(set.id, reached)
     }
@@ -147,7 +147,7 @@ impl SyncRun<'_> {
         }
         self.reporter.note(&format!(
             "the Change Lists begin earlier than when they were read last: which of the changes up to {reached} were \
-             applied is unknown, so that the copy is compared with an inventory"
+             applied is unknown, and only a later inventory shows what the Source has now"
         ));
         self.distrust_times(set.id, reached)
     }

@@ -16,10 +16,7 @@ use crate::{
     error::BesideUrl as _,
     run::{SetRun, SyncRun},
     state::ActionKind,
-    transfer::{
-        fetch::FetchError,
-        package::{Arriving, PackageFetchError, Packages},
-    },
+    transfer::package::{Arriving, PackageFetchError, Packages},
 };
 
 /// The most resources of one batch: the limit of instep's own Source.
@@ -106,9 +103,7 @@ impl Pipeline {
         };
         match self.take_early(run, set, packages, arriving, ManifestFit::Served).await? {
             Ok(open) => self.unpack(run, set, open, ManifestFit::Served, None).await.map(Ok),
-            // The disk of the copy is at fault and not the batch.
-            Err(PackageFetchError::Fetch(FetchError::Store(error))) => Err(error.into()),
-            Err(error) => Ok(Err(error)),
+            Err(error) => error.unless_fault_of_disk().map(Err),
         }
     }
 }

@@ -249,6 +249,26 @@ async fn o804_a_set_that_a_source_description_names_twice_is_one() {
 }
 
 #[tokio::test]
+async fn o933_a_set_that_two_parts_of_a_source_description_name_is_one() {
+    let source = FakeSource::start();
+    let capability = |name: &str| format!("<rs:md capability='{name}'/>");
+    let entry =
+        |root: &str, path: &str, md: &str| format!("<{root}><loc>{}</loc>{md}</{root}>", source.url(path));
+    for name in ["one", "two"] {
+        serve_set(&source, name);
+    }
+    let caps = |path: &str| entry("url", path, &capability("capabilitylist"));
+    let [first, second] = [caps("one/caps.xml"), caps("one/caps.xml") + &caps("two/caps.xml")];
+    for (path, entries) in [("first.xml", first), ("second.xml", second)] {
+        source.serve(path, list("urlset", &capability("description"), &entries));
+    }
+    let parts = ["first.xml", "second.xml"].map(|path| entry("sitemap", path, "")).concat();
+    source.serve(".well-known/resourcesync", list("sitemapindex", &capability("description"), &parts));
+    let found = found_from(&source, &source.url("")).await;
+    assert_eq!(names(&source, &found), ["one/caps.xml", "two/caps.xml"]);
+}
+
+#[tokio::test]
 async fn o803_a_copy_goes_on_with_the_documents_that_it_follows_when_others_appear() {
     let former = |way, set: String| FormerDocuments { way: Some(way), sets: vec![set] };
     let source = hidden();
@@ -264,8 +284,29 @@ async fn o803_a_copy_goes_on_with_the_documents_that_it_follows_when_others_appe
             assert_eq!(names(&source, &found), [name], "{lines:?}");
         }
     }
+    // A site that renames its Sitemap is followed, once the former one is gone.
+    serve_sitemap(&source, "renamed.xml");
+    robots(&source, &["renamed.xml"]);
+    source.fail_always("resourcelist.xml", Fault::Status(404));
+    let followed = former(Way::Guess, source.url("sitemap.xml"));
+    for (status, is_followed) in [(503, false), (404, true)] {
+        source.fail_always("sitemap.xml", Fault::Status(status));
+        let found = discover_again(&url, &[], &documents_of_copy, &followed).await;
+        assert_eq!(
+            found.ok().map(|found| names(&source, &found)),
+            is_followed.then(|| vec!["renamed.xml".to_owned()])
+        );
+    }
 
     // The Source of a folder stays the same one when its host has a Source too.
+    let source = of_host_and_folder();
+    let (url, former) = (uri(source.url("folder/")), former(Way::WellKnown, source.url("one/caps.xml")));
+    let found = discover_again(&url, &[], &documents(&source), &former).await.unwrap();
+    assert_eq!(names(&source, &found), ["one/caps.xml"]);
+}
+
+/// Returns a host with a Source, and with another one in a folder.
+fn of_host_and_folder() -> FakeSource {
     let source = FakeSource::start();
     for (place, name) in [("", "two"), ("folder/", "one")] {
         serve_set(&source, name);
@@ -274,21 +315,65 @@ async fn o803_a_copy_goes_on_with_the_documents_that_it_follows_when_others_appe
         let description = list("urlset", "<rs:md capability='description'/>", &entry);
         source.serve(&format!("{place}.well-known/resourcesync"), description);
     }
-    let (url, former) = (uri(source.url("folder/")), former(Way::WellKnown, source.url("one/caps.xml")));
-    let found = discover_again(&url, &[], &documents(&source), &former).await.unwrap();
-    assert_eq!(names(&source, &found), ["one/caps.xml"]);
+    source
 }
 
 #[tokio::test]
-async fn o800_a_link_that_fails_now_is_not_replaced_by_a_guess_and_one_that_leads_to_nothing_is() {
+async fn o930_documents_of_a_copy_that_do_not_arrive_are_not_replaced_by_those_of_another_place() {
+    let former = |way, set: String| FormerDocuments { way: Some(way), sets: vec![set] };
+    let source = of_host_and_folder();
+    let place = "folder/.well-known/resourcesync";
+    let (url, documents_of_copy) = (uri(source.url("folder/")), documents(&source));
+    let followed = former(Way::WellKnown, source.url("one/caps.xml"));
+    source.fail_always(place, Fault::Status(503));
+    assert!(discover_again(&url, &[], &documents_of_copy, &followed).await.is_err());
+    // Nothing is there any more.
+    source.fail_always(place, Fault::Status(404));
+    let found = discover_again(&url, &[], &documents_of_copy, &followed).await.unwrap();
+    assert_eq!(names(&source, &found), ["two/caps.xml"]);
+    // The operator names a set, which the Source of the host does not have.
+    source.heal();
+    let found = discover_again(&url, &["one".to_owned()], &documents_of_copy, &followed).await.unwrap();
+    assert_eq!(names(&source, &found), ["one/caps.xml"]);
+
+    let source = hidden();
+    let (url, documents_of_copy) = (uri(source.url("")), documents(&source));
+    for name in ["resourcelist.xml", "sitemap.xml"] {
+        serve_sitemap(&source, name);
+    }
+    robots(&source, &[]);
+    source.fail_always("sitemap.xml", Fault::Status(503));
+    let followed = former(Way::Guess, source.url("sitemap.xml"));
+    let error = discover_again(&url, &[], &documents_of_copy, &followed).await.unwrap_err();
+    assert!(matches!(error, DiscoverError::Nothing { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn o931_a_source_description_that_a_page_links_to_is_there_although_it_is_refused() {
     let source = hidden();
     serve_sitemap(&source, "resourcelist.xml");
-    source.serve("", Page::from("text").with_header("link", "</caps.xml>; rel=resourcesync"));
     let (url, documents) = (uri(source.url("")), documents(&source));
+    source.fail_always(".well-known/resourcesync", Fault::Status(403));
     assert_eq!(names(&source, &discover(&url, &[], &documents).await.unwrap()), ["resourcelist.xml"]);
-    source.fail_always("caps.xml", Fault::Status(503));
+    let link = "</.well-known/resourcesync>; rel=resourcesync";
+    source.serve("", Page::from("text").with_header("link", link));
     let error = discover(&url, &[], &documents).await.unwrap_err();
-    assert!(matches!(error, DiscoverError::Nothing { .. }), "{error}");
+    assert_eq!(error.lacks(), Some(Permission::Login), "{error}");
+}
+
+#[tokio::test]
+async fn o932_a_sitemap_that_is_not_used_is_named_with_the_reason() {
+    let source = hidden();
+    source.fail_always("resourcelist.xml", Fault::Status(404));
+    source.fail_always(".well-known/resourcesync", Fault::Status(500));
+    serve_sitemap(&source, "sitemap.xml");
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    for lines in [&["sitemap.xml"] as &[&str], &[]] {
+        robots(&source, lines);
+        let error = discover(&url, &[], &documents).await.unwrap_err().to_string();
+        let line = format!("{}: not used, because", source.url("sitemap.xml"));
+        assert!(error.contains(&line), "{lines:?}: {error}");
+    }
 }
 
 #[tokio::test]

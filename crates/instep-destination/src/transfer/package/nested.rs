@@ -24,7 +24,7 @@ pub(super) fn joined(
     let text = || uri.as_str().to_owned();
     let unsafe_package = |source: PackageError| PackageFetchError::Unsafe { uri: text(), source };
     let failed = |source: io::Error| PackageFetchError::from(DocumentError::Spool { uri: text(), source });
-    let unwritten = |error: WriteError| failed(io::Error::other(error));
+    let unwritten = |error| unwritten(uri, error);
     let mut header = index.header.clone();
     header.form = Form::List;
     let file = BufWriter::new(tempfile::tempfile_in(documents.folder()).map_err(failed)?);
@@ -49,4 +49,31 @@ pub(super) fn joined(
     let mut file = file.into_inner().map_err(|error| failed(error.into_error()))?;
     file.rewind().map_err(failed)?;
     Ok(documents.keep(uri, BufReader::new(file))?)
+}
+
+/// Returns the error of a joined manifest that cannot be written: the disk is at fault, or an entry.
+fn unwritten(uri: &Uri, error: WriteError) -> PackageFetchError {
+    let error = match error {
+        WriteError::Io(source) => DocumentError::Spool { uri: uri.as_str().to_owned(), source },
+        error => DocumentError::unread(uri.as_str(), io::Error::other(error)),
+    };
+    error.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+
+    /// `ENOSPC`.
+    const NO_SPACE: i32 = 28;
+
+    #[test]
+    fn o934_a_disk_that_cannot_take_the_joined_parts_of_a_manifest_ends_the_run() {
+        let uri = Uri::parse("http://example.com/a.zip").unwrap();
+        let full = unwritten(&uri, io::Error::from_raw_os_error(NO_SPACE).into());
+        assert!(matches!(full.unless_fault_of_disk(), Err(Error::Storage { .. })));
+        let wrong = WriteError::Rule { rule: "GEN-24", what: "a control character".to_owned() };
+        assert!(matches!(unwritten(&uri, wrong).unless_fault_of_disk(), Ok(PackageFetchError::Manifest(_))));
+    }
 }
