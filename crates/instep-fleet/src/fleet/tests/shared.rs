@@ -41,7 +41,6 @@ async fn o710_a_pause_of_a_host_that_outlived_all_workers_is_not_kept_once_more(
 async fn o962_a_process_removes_the_killed_worker_that_had_its_folder_when_it_begins() {
     let Some(server) = PostgresServer::start() else { return };
     let (dir, session) = (tempfile::tempdir().unwrap(), session(&server));
-    let note = WorkerNote::in_folder(dir.path());
     let mut former = Vec::new();
     for _ in 0..2 {
         let fleet = open(&server, dir.path());
@@ -52,7 +51,7 @@ async fn o962_a_process_removes_the_killed_worker_that_had_its_folder_when_it_be
         })
         .await;
         assert_eq!(workers.get(), 1, "the killed one was there when this one began");
-        let (id, _) = note.former().unwrap();
+        let (id, _) = WorkerNote::in_folder(dir.path()).former().unwrap();
         assert!(!former.contains(&id));
         former.push(id);
         // The process ended, and removed its worker: back in the record as after a kill.
