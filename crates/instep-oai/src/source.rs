@@ -196,7 +196,8 @@ impl SharedRepository {
         let mut links = Vec::with_capacity(1 + harvested.sets.len());
         if let Ok(via) = Uri::parse(&via) {
             let mut link = Link::new(Relation::Via, via);
-            link.modified = DateTime::parse(&harvested.datestamp).ok();
+            // A repository that knows only days does not state a complete time, which a document should have (ATT-23).
+            link.modified = DateTime::parse(&harvested.datestamp).ok().filter(DateTime::is_complete_utc);
             links.push(link);
         }
         if harvested.kind == HarvestedKind::Record {

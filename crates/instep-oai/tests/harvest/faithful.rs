@@ -169,6 +169,21 @@ fn formats_about_and_sets_become_links_between_resources() {
 }
 
 #[test]
+fn o950_the_day_of_a_record_is_not_written_as_a_time() {
+    let modified = |datestamp: &str| {
+        let records = vec![FakeRecord::new("oai:x:1", datestamp, "One")];
+        let bench =
+            Bench::new(FakeRepository::start(RepositoryLayout { records, ..RepositoryLayout::default() }));
+        assert_eq!(bench.publish().resources, 1);
+        let entries = bench.entries();
+        let via = entries[0].links.iter().find(|link| link.rel == Relation::Via).unwrap();
+        via.modified.map(|time| time.to_string())
+    };
+    assert_eq!(modified("2026-01-01T10:00:00Z").as_deref(), Some("2026-01-01T10:00:00Z"));
+    assert_eq!(modified("2026-01-01"), None);
+}
+
+#[test]
 fn full_texts_are_fetched_and_linked_with_their_record() {
     let fake = FakeRepository::with_records(3);
     let file = fake.file_url("bitstream/1/paper.pdf");
