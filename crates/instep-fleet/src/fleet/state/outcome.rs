@@ -207,8 +207,8 @@ mod tests {
         record::{FleetRecord, ReadSources},
     };
 
-    #[tokio::test]
-    async fn o978_an_outage_between_the_failures_of_a_source_does_not_end_their_row() {
+    /// Returns the state of a fleet with one Source.
+    fn with_one_source() -> (FleetState, SourceDefinition) {
         let dir = tempfile::tempdir().unwrap();
         let mut record = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap();
         let definition = SourceDefinition::new("a".parse().unwrap(), "https://a.example/");
@@ -216,6 +216,12 @@ mod tests {
         let gate = RequestGate::open_until(Instant::now());
         let mut state = FleetState::new(FleetOptions::new(dir.path()), gate, None).unwrap();
         state.load(ReadSources::all(record.sources().unwrap()));
+        (state, definition)
+    }
+
+    #[tokio::test]
+    async fn o978_an_outage_between_the_failures_of_a_source_does_not_end_their_row() {
+        let (mut state, definition) = with_one_source();
         let mut look = |verdict, exit_code| {
             let source = FleetSource::clone(state.sources.get(&definition.name).unwrap());
             let outcome = LookOutcome { verdict: Some(verdict), exit_code, ..LookOutcome::default() };
@@ -237,13 +243,7 @@ mod tests {
 
     #[tokio::test]
     async fn o900_an_announcement_during_a_look_that_fails_counts_as_one_after_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut record = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap();
-        let definition = SourceDefinition::new("a".parse().unwrap(), "https://a.example/");
-        record.add(std::slice::from_ref(&definition), 1_000).unwrap();
-        let gate = RequestGate::open_until(Instant::now());
-        let mut state = FleetState::new(FleetOptions::new(dir.path()), gate, None).unwrap();
-        state.load(ReadSources::all(record.sources().unwrap()));
+        let (mut state, definition) = with_one_source();
         let hold = state.sources.get(&definition.name).unwrap().hold;
         let failed =
             LookOutcome { verdict: Some(LookVerdict::Failed), exit_code: 4, ..LookOutcome::default() };
