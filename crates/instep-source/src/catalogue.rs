@@ -26,6 +26,8 @@ mod stamp_page;
 mod stamps;
 #[cfg(feature = "postgres")]
 mod subscribers;
+#[cfg(any(feature = "notify", feature = "postgres"))]
+mod subscription;
 mod timeline;
 mod upkeep;
 mod versions;
@@ -63,7 +65,9 @@ pub use snapshot::{ChangeRows, ResourceRows, Snapshot};
 pub(crate) use stamp_page::KnownStamp;
 pub(crate) use stamps::Stamps;
 #[cfg(all(feature = "postgres", feature = "notify"))]
-pub(crate) use subscribers::{HubRows, ReadSubscribers, SubscriberRow, SubscriberState};
+pub(crate) use subscribers::{HubRows, ReadSubscribers, SubscriberRow};
+#[cfg(feature = "notify")]
+pub(crate) use subscription::HubSubscription;
 pub use timeline::{Clock, system_clock};
 pub(crate) use versions::Keep;
 pub(crate) use versions::ResourceVersion;

@@ -1,7 +1,7 @@
 //! The subscriptions of the hub, shared by all servers of a Source. The publishing server delivers to them, and its
 //! successor continues where it stopped.
 
-use super::CatalogueError;
+use super::{CatalogueError, subscription::HubSubscription};
 
 /// The largest number of requests that wait for the publishing server.
 pub(super) const MOST_REQUESTS: i64 = 1_000;
@@ -9,25 +9,13 @@ pub(super) const MOST_REQUESTS: i64 = 1_000;
 /// The largest number of requests that are read together.
 pub(super) const REQUESTS_AT_ONCE: i64 = 64;
 
-/// A subscription.
+/// The row of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SubscriberRow {
     pub(crate) topic: String,
     pub(crate) callback: String,
     /// `None` if it has ended.
-    pub(crate) state: Option<SubscriberState>,
-}
-
-/// The state of a subscription. Times are microseconds since 1970.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct SubscriberState {
-    pub(crate) secret: Option<String>,
-    pub(crate) expires: i64,
-    /// The last message that was delivered.
-    pub(crate) cursor: u64,
-    pub(crate) failures: u32,
-    pub(crate) failing_since: Option<i64>,
-    pub(crate) next_attempt: i64,
+    pub(crate) state: Option<HubSubscription>,
 }
 
 /// Rows of the hub that are written in one transaction.

@@ -7,9 +7,8 @@ use tokio_postgres::Row;
 
 use crate::catalogue::{
     CatalogueError,
-    subscribers::{
-        HubRows, MOST_REQUESTS, REQUESTS_AT_ONCE, ReadSubscribers, SubscriberRow, SubscriberState,
-    },
+    subscribers::{HubRows, MOST_REQUESTS, REQUESTS_AT_ONCE, ReadSubscribers, SubscriberRow},
+    subscription::HubSubscription,
 };
 
 /// The longest wait of a reader for the server: a subscriber may be waiting for the answer.
@@ -75,7 +74,7 @@ impl ReadSubscribers for SubscriberReader {
 }
 
 fn read_subscriber(row: &Row) -> Result<SubscriberRow, EngineFault> {
-    let state = SubscriberState {
+    let state = HubSubscription {
         secret: row.try_get(2)?,
         expires: row.try_get(3)?,
         cursor: row.try_get::<_, i64>(4)?.cast_unsigned(),

@@ -5,7 +5,7 @@ mod subscription;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) use subscription::HubSubscription;
+pub(super) use crate::catalogue::HubSubscription;
 use subscription::{LONGEST_WAIT, SECOND};
 
 /// The time for which a message is kept for a subscriber that is behind. After an hour the Change List is the better

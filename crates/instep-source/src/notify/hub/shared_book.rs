@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error,
-    catalogue::{Catalogue, HubRows, ReadSubscribers, SharedRows, SubscriberRow, SubscriberState},
+    catalogue::{Catalogue, HubRows, ReadSubscribers, SharedRows, SubscriberRow},
 };
 
 /// The book as rows of a catalogue.
@@ -46,12 +46,8 @@ impl SharedBook {
 impl KeepBook for SharedBook {
     fn book(&self) -> Result<Book, Error> {
         let reader = self.reader()?;
-        let subscriptions = reader.subscribers()?.into_iter().filter_map(|row| {
-            let SubscriberState { secret, expires, cursor, failures, failing_since, next_attempt } =
-                row.state?;
-            let kept = HubSubscription { secret, expires, cursor, failures, failing_since, next_attempt };
-            Some(((row.topic, row.callback), kept))
-        });
+        let rows = reader.subscribers()?.into_iter();
+        let subscriptions = rows.filter_map(|row| Some(((row.topic, row.callback), row.state?)));
         Ok(Book::restore(subscriptions, reader.messages()?))
     }
 
@@ -74,14 +70,7 @@ fn rows<'a>(kept: impl Iterator<Item = (&'a Key, Option<&'a HubSubscription>)>) 
     let row = |((topic, callback), kept): (&Key, Option<&HubSubscription>)| SubscriberRow {
         topic: topic.clone(),
         callback: callback.clone(),
-        state: kept.map(|it| SubscriberState {
-            secret: it.secret.clone(),
-            expires: it.expires,
-            cursor: it.cursor,
-            failures: it.failures,
-            failing_since: it.failing_since,
-            next_attempt: it.next_attempt,
-        }),
+        state: kept.cloned(),
     };
     HubRows::Subscribers(kept.map(row).collect())
 }

@@ -1,4 +1,6 @@
-//! A subscription, and the time of its next attempt. PURE: time is an argument, in microseconds since 1970.
+//! The time of the next attempt to deliver to a subscriber. PURE: time is an argument, in microseconds since 1970.
+
+use crate::catalogue::HubSubscription;
 
 pub(super) const SECOND: i64 = 1_000_000;
 /// The first wait after a failure; it doubles each time.
@@ -6,18 +8,6 @@ pub(super) const FIRST_WAIT: i64 = 5 * SECOND;
 pub(super) const LONGEST_WAIT: i64 = 3_600 * SECOND;
 /// The time after which a subscriber that only fails is given up (W10): three days outlast a weekend.
 pub(super) const GIVE_UP_AFTER: i64 = 3 * 24 * 3_600 * SECOND;
-
-/// A subscription.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HubSubscription {
-    pub(crate) secret: Option<String>,
-    pub(crate) expires: i64,
-    /// The last message that was delivered, or that was there at the beginning.
-    pub(crate) cursor: u64,
-    pub(crate) failures: u32,
-    pub(crate) failing_since: Option<i64>,
-    pub(crate) next_attempt: i64,
-}
 
 impl HubSubscription {
     /// Returns `true` if an attempt may be made now. One that lies further ahead than the longest wait was set before the
