@@ -35,7 +35,7 @@ use crate::{
     Error, LastmodTrust, PlanTotals,
     clock::Clocks,
     plan::{Accounting, Condition, Desired, Selection},
-    state::{Action, ActionKind, Actions, Marks, Owed, ReadState, SetId},
+    state::{Action, ActionKind, Actions, Owed, ReadState, RowSet, SetId},
 };
 pub(crate) use awaited::Awaited;
 use beside::BesidePlan;
@@ -94,9 +94,9 @@ pub(crate) struct Draft {
     /// beginning.
     in_scope: Option<(Origin, String)>,
     /// The held resources that the inventory names.
-    marks: Marks,
+    named: RowSet,
     /// Held resources whose files are missing or differ from the state.
-    damaged: Arc<Marks>,
+    damaged: Arc<RowSet>,
 
     /// Actions whose outcome is that of another action for the same resource.
     pub(crate) repeated: u64,
@@ -133,7 +133,7 @@ impl Draft {
         actions: Actions,
         clocks: Clocks,
     ) -> Result<Self, Error> {
-        let (history, marks) = (SetHistory::read(&*state, set)?, state.marks()?);
+        let (history, named) = (SetHistory::read(&*state, set)?, state.named()?);
         Ok(Self {
             state,
             set,
@@ -147,8 +147,8 @@ impl Draft {
             may_hold_earlier: false,
             seeks_left_out: false,
             in_scope: None,
-            marks,
-            damaged: Arc::new(Marks::none()),
+            named,
+            damaged: Arc::new(RowSet::empty()),
             repeated: 0,
             inventory: InventoryCount::default(),
             account: Accounting::default(),
@@ -169,7 +169,7 @@ impl Draft {
     }
 
     /// Plans to fetch damaged resources again, even if the documents show that they are current.
-    pub(crate) fn repair(&mut self, damaged: &Arc<Marks>) {
+    pub(crate) fn repair(&mut self, damaged: &Arc<RowSet>) {
         self.damaged = Arc::clone(damaged);
     }
 

@@ -10,7 +10,7 @@ use crate::{
     audit::hash::{Hashing, Verdict},
     plan::{Desired, VersionKey},
     run::{LocalCopy, SyncRun},
-    state::{HeldResource, Ledger, Marks, Owed, ReadState, SetId},
+    state::{HeldResource, Ledger, Owed, ReadState, RowSet, SetId},
 };
 
 /// The most damaged files that become pending in one transaction.
@@ -41,7 +41,7 @@ impl SyncRun<'_> {
                         reporter.problem(ProblemKind::Mismatch, &looked.uri, &what);
                     }
                     Verdict::Missing | Verdict::Differs(_) => {
-                        damaged.marks.set(looked.id);
+                        damaged.rows.insert(looked.id);
                         damaged.count += 1;
                         if keeps {
                             damaged.owe(copy, &looked.uri, matches!(looked.verdict, Verdict::Missing))?;
@@ -61,7 +61,7 @@ impl SyncRun<'_> {
             reporter.note(&format!("held files that are missing or damaged, and are fetched again: {count}"));
         }
         self.beyond_repair = damaged.kept;
-        self.damaged = Arc::new(damaged.marks);
+        self.damaged = Arc::new(damaged.rows);
         Ok(())
     }
 
@@ -84,7 +84,7 @@ impl SyncRun<'_> {
 /// The files that were found to be damaged.
 #[derive(Default)]
 struct Damaged {
-    marks: Marks,
+    rows: RowSet,
     /// The damaged files that are not recorded as pending yet.
     pending: Ledger,
     /// Resources that were deleted at the Source and stay, and whose file is damaged.

@@ -27,7 +27,7 @@ use crate::{
     draft::{Draft, Policy},
     error::error_chain,
     plan::Strategy,
-    state::{CopyState, Marks, ReadState, SetId},
+    state::{CopyState, ReadState, RowSet, SetId},
     transfer::fetch::Fetcher,
     versions::VersionNames,
     web_archive::WebArchive,
@@ -59,7 +59,7 @@ pub(crate) struct SyncRun<'a> {
     /// The archive that also stores fetched resources as WARC; `None` if it was not requested.
     pub(crate) archive: Option<Arc<WebArchive>>,
     /// The held resources whose files are missing or differ from the state.
-    pub(crate) damaged: Arc<Marks>,
+    pub(crate) damaged: Arc<RowSet>,
     /// The resources with damaged files that were gone at the Source when the damage was found.
     pub(crate) beyond_repair: Vec<Uri>,
     /// The set that holds versions; `None` if versions are not kept.
@@ -119,7 +119,7 @@ impl<'a> SyncRun<'a> {
             network,
             copy,
             archive,
-            damaged: Arc::new(Marks::none()),
+            damaged: Arc::new(RowSet::empty()),
             beyond_repair: Vec::new(),
             versions: None,
             version_names: VersionNames::default(),

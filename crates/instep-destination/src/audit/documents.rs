@@ -31,8 +31,8 @@ impl Audit<'_> {
             // If the original has several sets, this copy does not record which set a resource came from: a resource
             // is surplus if none of the sets names it.
             let by_origin = self.originals.is_some();
-            if let Some(marks) = named.take() {
-                set.with(|draft| draft.go_on_from(marks));
+            if let Some(rows) = named.take() {
+                set.with(|draft| draft.go_on_from(rows));
             }
             let names_all = !by_origin || (complete && number == source.sets.len());
             complete &= match self.read_set(run, found, &mut set, names_all).await {
@@ -44,7 +44,7 @@ impl Audit<'_> {
                 }
                 complete => complete?,
             };
-            named = by_origin.then(|| set.with(Draft::named));
+            named = by_origin.then(|| set.with(Draft::take_named));
             run.policy.take_from_limit(set.with(|draft| draft.inventory.selected));
             plans.push(set);
         }

@@ -58,7 +58,7 @@ impl Draft {
         let may_wait = self.begins.with_owed || !self.state.owed_after(self.set, None, 1)?.is_empty();
         loop {
             self.go_on()?;
-            let page = self.state.surplus_after(self.set, &self.marks, after.as_deref(), Self::PAGE)?;
+            let page = self.state.surplus_after(self.set, &self.named, after.as_deref(), Self::PAGE)?;
             let Some(last) = page.last() else { return Ok(()) };
             after = Some(last.uri.as_str().to_owned());
             for held in page {
@@ -205,7 +205,7 @@ impl Draft {
         let (mut count, mut after) = (0, None::<String>);
         loop {
             self.go_on()?;
-            let page = self.state.surplus_after(self.set, &self.marks, after.as_deref(), Self::PAGE)?;
+            let page = self.state.surplus_after(self.set, &self.named, after.as_deref(), Self::PAGE)?;
             let Some(last) = page.last() else { return Ok(count) };
             after = Some(last.uri.as_str().to_owned());
             for held in &page {

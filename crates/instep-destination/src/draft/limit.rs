@@ -99,7 +99,7 @@ impl Draft {
                 self.inventory.selected = self.inventory.selected.saturating_sub(u64::from(counts));
             }
             let held = self.state.held(desired.uri.as_str())?;
-            let Some(held) = held.filter(|held| !self.marks.has(held.id)) else { continue };
+            let Some(held) = held.filter(|held| !self.named.contains(held.id)) else { continue };
             let counts = self.was_taken_from_limit(&held)?;
             let goes = self.policy.delete && !self.outlasts(&held, desired);
             let selected = &mut self.inventory.selected;

@@ -8,19 +8,19 @@ use crate::{
     Error,
     map::climbs,
     plan::{Desired, DesiredPresence},
-    state::{Action, ActionKind, Actions, Marks},
+    state::{Action, ActionKind, Actions, RowSet},
     versions::linked,
 };
 
 impl Draft {
     /// Counts the resources named in the inventories before this one as named here too.
-    pub(crate) fn go_on_from(&mut self, marks: Marks) {
-        self.marks = marks;
+    pub(crate) fn go_on_from(&mut self, named: RowSet) {
+        self.named = named;
     }
 
-    /// Returns the resources named in the inventory.
-    pub(crate) fn named(&mut self) -> Marks {
-        std::mem::take(&mut self.marks)
+    /// Takes the resources that the inventory named.
+    pub(crate) fn take_named(&mut self) -> RowSet {
+        std::mem::take(&mut self.named)
     }
 
     /// Records the targets of links to versions from now on.

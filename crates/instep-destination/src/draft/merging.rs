@@ -18,7 +18,7 @@ use crate::{
         Accounting, Decision, DecisionRules, Desired, DesiredPresence, Known, LinksNamed, Rest, decide,
         is_later, plausible,
     },
-    state::{Action, ActionKind, Actions, HeldResource, Marks, PlanNote, Pushing, ReadState, StateError},
+    state::{Action, ActionKind, Actions, HeldResource, PlanNote, Pushing, ReadState, RowSet, StateError},
 };
 
 /// The kind of document that a part of desired states comes from.
@@ -72,7 +72,7 @@ impl Draft {
         };
         // The part and the rows are read once, side by side, because a million entries would need a million look-ups.
         let joining =
-            self.state.meet(self.set, &mut self.marks, &mut part, &mut |desired, held, was_named| {
+            self.state.meet(self.set, &mut self.named, &mut part, &mut |desired, held, was_named| {
                 merging.take(desired, held, was_named);
             })?;
         merging.failure.map_or(Ok(()), Err)?;
@@ -106,7 +106,7 @@ pub(super) struct Merging<'a> {
     pub(super) actions: &'a Actions,
     /// `false` saves the look-up: a plan that begins with an inventory has no earlier action.
     pub(super) may_hold_earlier: bool,
-    pub(super) damaged: &'a Marks,
+    pub(super) damaged: &'a RowSet,
     /// The state, if it keeps deletions of the set.
     pub(super) deletions: Option<&'a dyn ReadState>,
     pub(super) other_sets: OtherSets<'a>,
@@ -205,7 +205,7 @@ impl Merging<'_> {
             held,
             earlier,
             changed: last_change,
-            is_damaged: held.is_some_and(|held| self.damaged.has(held.id)),
+            is_damaged: held.is_some_and(|held| self.damaged.contains(held.id)),
             is_misdated,
             ..Known::default()
         })

@@ -19,8 +19,8 @@ impl Draft {
         if let Some(versions) = &mut self.beside.versions {
             versions.forget_after(0)?;
         }
-        // New marks forget which committed resources were named: the next reading has to name them itself.
-        self.marks = self.state.marks()?;
+        // Forgets which committed resources were named: the next reading has to name them itself.
+        self.named = self.state.named()?;
         (self.inventory, self.account) = (InventoryCount::default(), Accounting::default());
         self.actions.forget_notes_after(0)?;
         self.may_hold_earlier = false;
@@ -106,7 +106,7 @@ impl Draft {
                 }
                 if desired.retrieval().replaces_damaged || is_equal(&desired, &held) {
                     // Only a repair makes what is held pending (O62): documents that list it do not settle that.
-                    Arc::make_mut(&mut self.damaged).set(held.id);
+                    Arc::make_mut(&mut self.damaged).insert(held.id);
                 }
                 ActionKind::Update
             }

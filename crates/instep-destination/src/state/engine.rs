@@ -15,7 +15,7 @@ use resourcesync::{DateTime, Uri};
 
 use super::{
     Checkpoint, DocumentRecord, ExportState, HeldFile, HeldResource, IntentId, KeptDeletion, LoggedProblem,
-    LoggedRun, Marks, Operation, Owed, PackTotals, ReachedPoint, SetId, SourceId, StateError,
+    LoggedRun, Operation, Owed, PackTotals, ReachedPoint, RowSet, SetId, SourceId, StateError,
 };
 use crate::{
     changes::CopyChange,
@@ -64,8 +64,9 @@ pub(crate) trait ReadHeld {
     /// Returns the number of bytes of all held resources. Reads every row.
     fn held_bytes(&self) -> Result<u64, StateError>;
 
-    /// Returns marks for a run over a complete inventory: nothing is named yet.
-    fn marks(&self) -> Result<Marks, StateError>;
+    /// Returns the resources that an inventory names, before it is read: none of those that are held. Resources that the
+    /// run commits from now on count as named.
+    fn named(&self) -> Result<RowSet, StateError>;
 
     /// Compares one part of a list with the held resources: passes each desired state once, in order of URIs, with
     /// its held resource and `true` if it was named before.
@@ -75,7 +76,7 @@ pub(crate) trait ReadHeld {
     fn meet(
         &self,
         set: SetId,
-        marks: &mut Marks,
+        named: &mut RowSet,
         part: &mut [Desired],
         each: &mut Meet<'_>,
     ) -> Result<Vec<Uri>, StateError>;
@@ -84,7 +85,7 @@ pub(crate) trait ReadHeld {
     fn surplus_after(
         &self,
         set: SetId,
-        marks: &Marks,
+        named: &RowSet,
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<HeldResource>, StateError>;

@@ -2,27 +2,27 @@
 
 use resourcesync::Uri;
 
-use super::{HeldResource, Marks, Meet, SetId};
+use super::{HeldResource, Meet, RowSet, SetId};
 use crate::plan::{Desired, DesiredPresence};
 
 /// A part of a list while it is compared with the held resources.
 pub(super) struct Meeting<'a> {
     set: SetId,
-    marks: &'a mut Marks,
+    named: &'a mut RowSet,
     each: &'a mut Meet<'a>,
     joining: Vec<Uri>,
 }
 
 impl<'a> Meeting<'a> {
-    /// Begins a comparison with the marks of the list.
-    pub(super) fn new(set: SetId, marks: &'a mut Marks, each: &'a mut Meet<'a>) -> Self {
-        Self { set, marks, each, joining: Vec::new() }
+    /// Begins a comparison with a part of a list whose earlier parts have named some resources.
+    pub(super) fn new(set: SetId, named: &'a mut RowSet, each: &'a mut Meet<'a>) -> Self {
+        Self { set, named, each, joining: Vec::new() }
     }
 
-    /// Passes on a desired state with a held resource, and marks the latter.
+    /// Passes on a desired state with a held resource, which is named now.
     pub(super) fn met(&mut self, desired: &Desired, held: &HeldResource) {
-        let was_named = self.marks.has(held.id);
-        self.marks.set(held.id);
+        let was_named = self.named.contains(held.id);
+        self.named.insert(held.id);
         // A deletion names a resource too, and a set has none of those that it only deletes.
         if !held.is_in(self.set) && desired.presence != DesiredPresence::Absent {
             self.joining.push(desired.uri.clone());

@@ -1,4 +1,4 @@
-//! Orders, times and marks of Change Lists as Sources write them.
+//! Orders and times of Change Lists as Sources write them, and lists of which a former run has read a part.
 
 use resourcesync::{Capability, Change, Dialect, Form, Metadata, Uri, document::TimeSource};
 

@@ -7,7 +7,7 @@ use rand::{Rng as _, SeedableRng as _, rngs::StdRng, seq::SliceRandom as _};
 use super::support::{TestPlace, commit, names, path, place, uri};
 use crate::{
     plan::Desired,
-    state::{CopyState, Marks, Operation, SetId},
+    state::{CopyState, Operation, RowSet, SetId},
 };
 
 fn name(number: u32) -> String {
@@ -25,20 +25,20 @@ fn hold(state: &mut dyn CopyState, set: SetId, numbers: &BTreeSet<u32>) {
 
 /// Compares a part with the state. Returns each URI, and `true` if it is held, in the order in which they were passed
 /// on.
-fn met(state: &dyn CopyState, set: SetId, marks: &mut Marks, part: &mut [Desired]) -> Vec<(String, bool)> {
+fn met(state: &dyn CopyState, set: SetId, named: &mut RowSet, part: &mut [Desired]) -> Vec<(String, bool)> {
     let mut met = Vec::new();
     let each = &mut |desired: &Desired, found: Option<&crate::state::HeldResource>, _: bool| {
         assert!(found.is_none_or(|found| found.uri == desired.uri));
         met.push((desired.uri.as_str().replace("http://h/", ""), found.is_some()));
     };
-    state.meet(set, marks, part, each).unwrap();
+    state.meet(set, named, part, each).unwrap();
     met
 }
 
-fn surplus(state: &dyn CopyState, set: SetId, marks: &Marks, page: usize) -> Vec<String> {
+fn surplus(state: &dyn CopyState, set: SetId, named: &RowSet, page: usize) -> Vec<String> {
     let mut surplus: Vec<String> = Vec::new();
     loop {
-        let next = state.surplus_after(set, marks, surplus.last().map(String::as_str), page).unwrap();
+        let next = state.surplus_after(set, named, surplus.last().map(String::as_str), page).unwrap();
         if next.is_empty() {
             return surplus.into_iter().map(|uri| uri.replace("http://h/", "")).collect();
         }
@@ -58,19 +58,19 @@ pub(super) fn each_wanted_resource_meets_what_is_held_of_it_and_the_rest_is_surp
         };
         let held = some(&mut random, if seed % 3 == 0 { 4_000 } else { 300 });
         hold(&mut *state, set, &held);
-        let mut marks = state.marks().unwrap();
+        let mut met_rows = state.named().unwrap();
         let mut named = BTreeSet::new();
         for _ in 0..4 {
             let part = some(&mut random, 80);
             let mut desired = wanted(part.iter().copied());
             desired.shuffle(&mut random);
             let expected: Vec<_> = part.iter().map(|number| (name(*number), held.contains(number))).collect();
-            assert_eq!(met(&*state, set, &mut marks, &mut desired), expected, "seed {seed}");
+            assert_eq!(met(&*state, set, &mut met_rows, &mut desired), expected, "seed {seed}");
             named.extend(part);
         }
         let expected: Vec<_> = held.difference(&named).map(|number| name(*number)).collect();
         let page = random.random_range(1..400);
-        assert_eq!(surplus(&*state, set, &marks, page), expected, "seed {seed}");
+        assert_eq!(surplus(&*state, set, &met_rows, page), expected, "seed {seed}");
         let removals: Vec<_> = held.iter().map(|number| super::support::remove(&name(*number))).collect();
         commit(&mut *state, &removals);
     }
@@ -80,25 +80,25 @@ pub(super) fn what_is_committed_during_the_run_is_no_surplus(at: &TestPlace) {
     let mut state = at.open();
     let set = state.set("http://h/list.xml").unwrap();
     commit(&mut *state, &[place("old", set, false)]);
-    let marks = state.marks().unwrap();
+    let met_rows = state.named().unwrap();
     commit(&mut *state, &[place("new", set, false)]);
-    assert_eq!(surplus(&*state, set, &marks, 10), ["old"]);
-    assert_eq!(surplus(&*state, set, &Marks::none(), 10), ["new", "old"]);
+    assert_eq!(surplus(&*state, set, &met_rows, 10), ["old"]);
+    assert_eq!(surplus(&*state, set, &RowSet::empty(), 10), ["new", "old"]);
 }
 
 pub(super) fn a_resource_that_another_set_lists_joins_it(at: &TestPlace) {
     let mut state = at.open();
     let [set, other] = ["http://h/one.xml", "http://h/two.xml"].map(|name| state.set(name).unwrap());
     hold(&mut *state, set, &(0..3).collect());
-    let mut marks = state.marks().unwrap();
+    let mut met_rows = state.named().unwrap();
     let mut part = wanted([2, 0]);
-    let joining = state.meet(other, &mut marks, &mut part, &mut |_, _, _| {}).unwrap();
+    let joining = state.meet(other, &mut met_rows, &mut part, &mut |_, _, _| {}).unwrap();
     assert_eq!(joining, [uri("http://h/00000"), uri("http://h/00002")]);
     state.join(other, &joining).unwrap();
     assert_eq!(state.held_in(&[other]).unwrap(), 2);
     let mut named_before = 0;
     let mut count = |_: &Desired, _: Option<&_>, was_named: bool| named_before += u32::from(was_named);
-    assert!(state.meet(other, &mut marks, &mut part, &mut count).unwrap().is_empty());
+    assert!(state.meet(other, &mut met_rows, &mut part, &mut count).unwrap().is_empty());
     assert_eq!(named_before, 2);
 }
 
@@ -114,11 +114,11 @@ pub(super) fn uris_and_paths_are_in_the_order_of_their_bytes(at: &TestPlace) {
     }
     commit(&mut *state, &group);
     assert_eq!(names(&*state), IN_ORDER);
-    let mut marks = state.marks().unwrap();
+    let mut met_rows = state.named().unwrap();
     let mut part: Vec<_> =
         IN_ORDER.iter().map(|name| Desired::new(uri(&format!("http://h/{name}")))).collect();
     let expected: Vec<_> = IN_ORDER.iter().map(|name| ((*name).to_owned(), true)).collect();
-    assert_eq!(met(&*state, set, &mut marks, &mut part), expected);
+    assert_eq!(met(&*state, set, &mut met_rows, &mut part), expected);
     let mut paths = Vec::new();
     let by_path = &mut |held: crate::state::HeldResource| {
         paths.push(held.path.as_str().to_owned());
@@ -133,14 +133,14 @@ pub(super) fn a_few_of_many_are_met_without_the_rest(at: &TestPlace) {
     let set = state.set("http://h/list.xml").unwrap();
     let held: BTreeSet<u32> = (0..9_000).map(|number| number * 2).collect();
     hold(&mut *state, set, &held);
-    let mut marks = state.marks().unwrap();
+    let mut met_rows = state.named().unwrap();
     let few = [0, 1, 40, 8_999, 9_000, 17_998, 17_999, 18_000];
     let expected: Vec<_> = few.map(|number| (name(number), held.contains(&number))).to_vec();
-    assert_eq!(met(&*state, set, &mut marks, &mut wanted(few)), expected);
+    assert_eq!(met(&*state, set, &mut met_rows, &mut wanted(few)), expected);
     let most = (0..18_100).filter(|number| number % 3 > 0);
     let expected: Vec<_> = most.clone().map(|number| (name(number), held.contains(&number))).collect();
-    assert_eq!(met(&*state, set, &mut marks, &mut wanted(most)), expected);
-    assert_eq!(met(&*state, set, &mut marks, &mut []), []);
+    assert_eq!(met(&*state, set, &mut met_rows, &mut wanted(most)), expected);
+    assert_eq!(met(&*state, set, &mut met_rows, &mut []), []);
 }
 
 pub(super) fn a_reader_sees_what_is_committed_while_the_writer_goes_on(at: &TestPlace) {

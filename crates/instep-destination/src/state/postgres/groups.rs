@@ -144,7 +144,7 @@ fn take_operations(
         match first {
             Operation::Place { .. } => {
                 leaves_packs |= place(session, copy, (id, run), has_packs)?;
-                // A new resource counts as named by the list of this run, because numbers only grow (`Marks`). A row
+                // A new resource counts as named by the list of this run, because numbers only grow (`RowSet`). A row
                 // that is replaced keeps its own.
                 id += run.len() as i64;
                 if has_debts {

@@ -20,7 +20,7 @@ use crate::{
     plan::Desired,
     records::operations::Operation,
     state::{
-        HeldFile, HeldResource, Marks, Meet, Meeting, ReadHeld, ResourceMetadata, SetId, StateError, codec,
+        HeldFile, HeldResource, Meet, Meeting, ReadHeld, ResourceMetadata, RowSet, SetId, StateError, codec,
     },
 };
 
@@ -118,21 +118,21 @@ impl ReadHeld for PostgresState {
         self.count("SELECT COALESCE(SUM(length), 0)::bigint FROM held WHERE copy = $1", &[&self.copy])
     }
 
-    fn marks(&self) -> Result<Marks, StateError> {
+    fn named(&self) -> Result<RowSet, StateError> {
         let sql = "SELECT next_id FROM copy WHERE id = $1";
         let next = self.read(|session| Ok(session.one(sql, &[&self.copy])?.try_get(0)?))?;
-        Ok(Marks::before(next))
+        Ok(RowSet::of_new(next))
     }
 
     fn meet(
         &self,
         set: SetId,
-        marks: &mut Marks,
+        named: &mut RowSet,
         part: &mut [Desired],
         each: &mut Meet<'_>,
     ) -> Result<Vec<Uri>, StateError> {
         part.sort_by(|a, b| a.uri.cmp(&b.uri));
-        let mut meeting = Meeting::new(set, marks, each);
+        let mut meeting = Meeting::new(set, named, each);
         meet::meet(self, &mut meeting, part)?;
         Ok(meeting.joining())
     }
@@ -140,12 +140,12 @@ impl ReadHeld for PostgresState {
     fn surplus_after(
         &self,
         set: SetId,
-        marks: &Marks,
+        named: &RowSet,
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<HeldResource>, StateError> {
         if self.may_have(CopyTable::Held)? {
-            meet::surplus_after(self, (set, marks), after.unwrap_or_default(), limit)
+            meet::surplus_after(self, (set, named), after.unwrap_or_default(), limit)
         } else {
             Ok(Vec::new())
         }

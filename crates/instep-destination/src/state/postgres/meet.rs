@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::{PostgresState, copy_table::CopyTable, held_row};
 use crate::{
     plan::Desired,
-    state::{HeldResource, Marks, Meeting, SetId, StateError},
+    state::{HeldResource, Meeting, RowSet, SetId, StateError},
 };
 
 /// The number of rows of a page.
@@ -93,18 +93,18 @@ fn rows_of(state: &PostgresState, uris: &[&str]) -> Result<Vec<HeldResource>, St
     state.read(|session| session.query(&sql, &[&state.copy, &uris])?.iter().map(held_row::read).collect())
 }
 
-/// Returns the next rows of a set without a mark.
+/// Returns the next rows of a set that no part of its list has named.
 pub(super) fn surplus_after(
     state: &PostgresState,
-    (set, marks): (SetId, &Marks),
+    (set, named): (SetId, &RowSet),
     after: &str,
     limit: usize,
 ) -> Result<Vec<HeldResource>, StateError> {
-    // Marks are in memory, so of rows with a mark only the number is read.
+    // The names are in memory, so of rows that were named only the number is read.
     let sql =
         "SELECT uri, id FROM held WHERE copy = $1 AND uri > $2 AND sets & $3 <> 0 ORDER BY uri LIMIT $4";
     let mut after = after.to_owned();
-    let mut unmarked: Vec<String> = Vec::new();
+    let mut unnamed: Vec<String> = Vec::new();
     loop {
         let rows: Vec<(String, i64)> = state.read(|session| {
             let rows = session.query(sql, &[&state.copy, &after, &set.mask(), &PAGE])?;
@@ -114,12 +114,12 @@ pub(super) fn surplus_after(
         if let Some((last, _)) = rows.last() {
             after.clone_from(last);
         }
-        unmarked.extend(rows.into_iter().filter(|(_, id)| !marks.has(*id)).map(|(uri, _)| uri));
-        if is_last || unmarked.len() >= limit {
+        unnamed.extend(rows.into_iter().filter(|(_, id)| !named.contains(*id)).map(|(uri, _)| uri));
+        if is_last || unnamed.len() >= limit {
             break;
         }
     }
-    unmarked.truncate(limit);
-    let uris: Vec<&str> = unmarked.iter().map(String::as_str).collect();
+    unnamed.truncate(limit);
+    let uris: Vec<&str> = unnamed.iter().map(String::as_str).collect();
     rows_of(state, &uris)
 }

@@ -149,7 +149,7 @@ fn take_operations(
             Operation::Place { path, key, sets, metadata, place, .. } => {
                 rows.put((uri, path.as_str(), key.as_deref()), (id, *sets), metadata)?;
                 packs::settle(connection, uri, place)?;
-                // A new resource counts as named by the list of this run, because numbers only grow (`Marks`). A row
+                // A new resource counts as named by the list of this run, because numbers only grow (`RowSet`). A row
                 // that is replaced keeps its own.
                 id += 1;
             }

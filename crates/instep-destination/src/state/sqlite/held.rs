@@ -14,7 +14,7 @@ use crate::{
     map::CopyPath,
     plan::Desired,
     state::{
-        HeldFile, HeldResource, Marks, Meet, Meeting, ReadHeld, ResourceMetadata, SetId, StateError, codec,
+        HeldFile, HeldResource, Meet, Meeting, ReadHeld, ResourceMetadata, RowSet, SetId, StateError, codec,
     },
 };
 
@@ -118,29 +118,29 @@ impl ReadHeld for SqliteState {
         sum.map(i64::cast_unsigned).map_err(|source| self.error(source))
     }
 
-    fn marks(&self) -> Result<Marks, StateError> {
-        Ok(Marks::before(next_id(&self.connection).map_err(|source| self.error(source))?))
+    fn named(&self) -> Result<RowSet, StateError> {
+        Ok(RowSet::of_new(next_id(&self.connection).map_err(|source| self.error(source))?))
     }
 
     fn meet(
         &self,
         set: SetId,
-        marks: &mut Marks,
+        named: &mut RowSet,
         part: &mut [Desired],
         each: &mut Meet<'_>,
     ) -> Result<Vec<Uri>, StateError> {
-        meet::meet(&self.connection, Meeting::new(set, marks, each), part)
+        meet::meet(&self.connection, Meeting::new(set, named, each), part)
             .map_err(|source| self.error(source))
     }
 
     fn surplus_after(
         &self,
         set: SetId,
-        marks: &Marks,
+        named: &RowSet,
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<HeldResource>, StateError> {
-        meet::surplus_after(&self.connection, (set, marks), after, limit).map_err(|source| self.error(source))
+        meet::surplus_after(&self.connection, (set, named), after, limit).map_err(|source| self.error(source))
     }
 }
 

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Rows};
 use super::held_row;
 use crate::{
     plan::Desired,
-    state::{HeldResource, Marks, Meeting, SetId},
+    state::{HeldResource, Meeting, RowSet, SetId},
 };
 
 /// The number of unwanted rows after which looking up the next URI is cheaper than reading on.
@@ -63,15 +63,15 @@ fn walk<'p>(
     Ok(&[])
 }
 
-/// Returns the next rows of a set without a mark.
+/// Returns the next rows of a set that no part of its list has named.
 pub(super) fn surplus_after(
     connection: &Connection,
-    (set, marks): (SetId, &Marks),
+    (set, named): (SetId, &RowSet),
     after: Option<&str>,
     limit: usize,
 ) -> rusqlite::Result<Vec<HeldResource>> {
-    // Nearly all rows have a mark, so the other columns are read of the few without one only. Marks are bits in memory: the
-    // rows are filtered here and not by SQL.
+    // Nearly all rows were named, so the other columns are read of the few others only. The rows are filtered here and not
+    // by SQL, because the names are bits in memory.
     let sql = "SELECT id, uri FROM held WHERE uri > ?1 AND sets & ?2 <> 0 ORDER BY uri";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query((after.unwrap_or_default(), set.mask()))?;
@@ -79,7 +79,7 @@ pub(super) fn surplus_after(
         connection.prepare_cached(&format!("SELECT {} FROM held WHERE uri = ?1", held_row::COLUMNS))?;
     let mut surplus = Vec::new();
     while let Some(row) = rows.next()? {
-        if !marks.has(row.get(0)?) {
+        if !named.contains(row.get(0)?) {
             surplus.push(of_uri.query_row([row.get_ref(1)?.as_str()?], held_row::read)?);
         }
         if surplus.len() == limit {

@@ -19,7 +19,7 @@ const PAGE: usize = 4_096;
 /// If the state cannot be read, or the file cannot be made.
 pub(crate) fn by_origin(state: &dyn ReadState, path: &Path) -> Result<Box<dyn CopyState>, StateError> {
     let mut origins = SqliteState::open(path)?;
-    let next_id = state.marks()?.first_new();
+    let next_id = state.named()?.first_new();
     let fill = |source| StateError::sqlite(path, source);
     let transaction = origins.connection.transaction().map_err(fill)?;
     let mut rows = Putting::into(&transaction).map_err(fill)?;
