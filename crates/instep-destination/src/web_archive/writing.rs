@@ -10,6 +10,7 @@ use std::{
 use data_encoding::HEXLOWER;
 use http::{HeaderMap, StatusCode, header};
 use instep_net::{Exchange, HttpOptions};
+use instep_store::next_bytes;
 use instep_warc::{
     IDENTICAL_PAYLOAD, NOT_MODIFIED, PayloadDigest, PayloadHasher, RecordPacking, WarcHead, WarcKind,
 };
@@ -175,16 +176,9 @@ fn write_request(file: &mut OpenFile, exchange: &Exchange, response: &str, date:
 fn measure(mut file: &File) -> io::Result<(u64, PayloadDigest)> {
     let (mut hasher, mut length, mut buffer) = (PayloadHasher::default(), 0, vec![0; 64 << 10]);
     file.rewind()?;
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(read) => {
-                hasher.update(&buffer[..read]);
-                length += read as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+    while let Some(part) = next_bytes(&mut file, &mut buffer)? {
+        hasher.update(part);
+        length += part.len() as u64;
     }
     file.rewind()?;
     Ok((length, hasher.finish()))

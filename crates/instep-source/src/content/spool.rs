@@ -11,7 +11,7 @@ use std::{
     time::SystemTime,
 };
 
-use instep_store::{SpaceWatch, expect_space};
+use instep_store::{SpaceWatch, expect_space, next_bytes};
 use resourcesync::{Digests, Hasher};
 use tempfile::NamedTempFile;
 
@@ -97,16 +97,9 @@ impl StateSpool {
         let mut hasher = Hasher::new([&strongest.algorithm]);
         let mut draft = self.draft()?;
         let mut buffer = vec![0; 1 << 16];
-        loop {
-            match bytes.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(read) => {
-                    hasher.update(&buffer[..read]);
-                    draft.write(&buffer[..read])?;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+        while let Some(part) = next_bytes(&mut bytes, &mut buffer)? {
+            hasher.update(part);
+            draft.write(part)?;
         }
         let as_said = hasher.finish().agrees_with(digests) == Some(true);
         if as_said {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use instep_store::next_bytes;
 use resourcesync::{Algorithm, Digest, Digests, Hasher};
 
 use super::{
@@ -197,15 +198,9 @@ fn read(
     let mut length = 0;
     while length < expected {
         let wanted = buffer.len().min(usize::try_from(expected - length).unwrap_or(usize::MAX));
-        match file.read(&mut buffer[..wanted]) {
-            Ok(0) => break,
-            Ok(read) => {
-                take(&buffer[..read])?;
-                length += read as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+        let Some(part) = next_bytes(file, &mut buffer[..wanted])? else { break };
+        take(part)?;
+        length += part.len() as u64;
     }
     Ok(length)
 }

@@ -7,6 +7,7 @@ use std::{
 
 use anyhow::Context;
 use instep_destination::HeldResource;
+use instep_store::next_bytes;
 use resourcesync::{Algorithm, Digests, Hasher};
 
 use super::Bytes;
@@ -58,42 +59,10 @@ enum CopyFault {
 
 fn copy(from: &mut dyn Read, to: &mut dyn Write, hasher: &mut Hasher) -> Result<u64, CopyFault> {
     let (mut buffer, mut bytes) = (vec![0; STEP], 0);
-    loop {
-        let read = match from.read(&mut buffer) {
-            Ok(0) => return Ok(bytes),
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(CopyFault::Read(error)),
-        };
-        hasher.update(&buffer[..read]);
-        to.write_all(&buffer[..read]).map_err(CopyFault::Write)?;
-        bytes += read as u64;
+    while let Some(part) = next_bytes(from, &mut buffer).map_err(CopyFault::Read)? {
+        hasher.update(part);
+        to.write_all(part).map_err(CopyFault::Write)?;
+        bytes += part.len() as u64;
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A reader that a signal interrupts before each part.
-    struct Interrupted<'a> {
-        bytes: &'a [u8],
-        is_next: bool,
-    }
-
-    impl Read for Interrupted<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            self.is_next = !self.is_next;
-            if self.is_next { Err(io::ErrorKind::Interrupted.into()) } else { self.bytes.read(buffer) }
-        }
-    }
-
-    #[test]
-    fn o608_a_resource_whose_read_a_signal_interrupts_is_exported() {
-        let mut from = Interrupted { bytes: b"text", is_next: false };
-        let mut to = Vec::new();
-        let length = copy(&mut from, &mut to, &mut Hasher::new(&[Algorithm::Sha256]));
-        assert!(matches!(length, Ok(4)));
-        assert_eq!(to, b"text");
-    }
+    Ok(bytes)
 }

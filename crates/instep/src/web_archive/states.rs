@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use instep_store::{SpaceWatch, expect_space};
+use instep_store::{SpaceWatch, expect_space, next_bytes};
 use instep_warc::PayloadDigest;
 use resourcesync::{Algorithm, Hasher};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -154,20 +154,14 @@ impl States {
         let comparable = digest.filter(|_| is_plain).and_then(StatedDigest::parse);
         let mut check = comparable.map(DigestCheck::begin);
         let (mut buffer, mut length) = (vec![0; 64 << 10], 0);
-        loop {
-            let read = match body.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            hasher.update(&buffer[..read]);
+        while let Some(part) = next_bytes(body, &mut buffer)? {
+            hasher.update(part);
             if let Some(check) = &mut check {
-                check.update(&buffer[..read]);
+                check.update(part);
             }
-            file.write_all(&buffer[..read])?;
-            space.wrote(file.as_file(), read as u64)?;
-            length += read as u64;
+            file.write_all(part)?;
+            space.wrote(file.as_file(), part.len() as u64)?;
+            length += part.len() as u64;
         }
         if let Some(difference) = check.and_then(DigestCheck::finish) {
             let what = format!("its payload has {difference}");

@@ -2,10 +2,11 @@
 
 use std::{
     fs::File,
-    io::{self, BufWriter, ErrorKind, Read, Write},
+    io::{self, BufWriter, Read, Write},
 };
 
 use flate2::{Compression, write::DeflateEncoder};
+use instep_store::next_bytes;
 use resourcesync::{
     PackagePath,
     package::{PackageError, PackageWriter},
@@ -115,15 +116,11 @@ fn swells(content: impl Read, length: u64) -> io::Result<bool> {
     let mut encoder = DeflateEncoder::new(io::sink(), Compression::default());
     let mut buffer = vec![0; 64 << 10];
     while encoder.total_out() <= most {
-        match content.read(&mut buffer) {
-            Ok(0) => {
-                encoder.try_finish()?;
-                return Ok(encoder.total_out() <= most);
-            }
-            Ok(read) => encoder.write_all(&buffer[..read])?,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+        let Some(part) = next_bytes(&mut content, &mut buffer)? else {
+            encoder.try_finish()?;
+            return Ok(encoder.total_out() <= most);
+        };
+        encoder.write_all(part)?;
     }
     Ok(false)
 }
