@@ -9,30 +9,33 @@ use crate::{
     state::{ReachedPoint, ReadState},
 };
 
-/// Returns up to `most` runs over a copy, the newest first. It does not use the network, and works while a run uses the
-/// copy.
-///
-/// # Errors
-/// If there is no copy, or the state cannot be read.
-pub fn past_runs(copy: &CopyLocation, most: usize) -> Result<Vec<PastRun>, Error> {
-    Ok(state(copy)?.past_runs(most)?)
-}
+impl CopyLocation {
+    /// Returns up to `most` runs over the copy, the newest first. It does not use the network, and works while a run
+    /// uses the copy.
+    ///
+    /// # Errors
+    /// If there is no copy, or the state cannot be read.
+    pub fn past_runs(&self, most: usize) -> Result<Vec<PastRun>, Error> {
+        Ok(state(self)?.past_runs(most)?)
+    }
 
-/// Returns the progress of a copy after its runs since a time, the oldest first, and after the last run before it. Of
-/// the runs that ended in one minute only the last counts; the newest 10,000 points are kept.
-///
-/// # Errors
-/// As for [`past_runs`].
-pub fn reached_since(copy: &CopyLocation, since: DateTime) -> Result<Vec<ReachedPoint>, Error> {
-    Ok(state(copy)?.reached_since(since)?)
-}
+    /// Returns the progress of the copy after its runs since a time, the oldest first, and after the last run before
+    /// it. Of the runs that ended in one minute only the last counts; the newest 10,000 points are kept.
+    ///
+    /// # Errors
+    /// As for [`CopyLocation::past_runs`].
+    pub fn reached_since(&self, since: DateTime) -> Result<Vec<ReachedPoint>, Error> {
+        Ok(state(self)?.reached_since(since)?)
+    }
 
-/// Returns up to `most` pending retries of a copy in the order of their URIs, from the first one after the URI `after`.
-///
-/// # Errors
-/// As for [`past_runs`].
-pub fn pending_retries(copy: &CopyLocation, after: &str, most: usize) -> Result<Vec<PendingRetry>, Error> {
-    Ok(state(copy)?.pending_retries(after, most)?)
+    /// Returns up to `most` pending retries of the copy in the order of their URIs, from the first one after the URI
+    /// `after`.
+    ///
+    /// # Errors
+    /// As for [`CopyLocation::past_runs`].
+    pub fn pending_retries(&self, after: &str, most: usize) -> Result<Vec<PendingRetry>, Error> {
+        Ok(state(self)?.pending_retries(after, most)?)
+    }
 }
 
 fn state(copy: &CopyLocation) -> Result<Box<dyn ReadState>, Error> {

@@ -45,7 +45,6 @@ pub use contents::{Contents, ResourceAt};
 pub use error::{Error, ErrorKind, Guard};
 #[cfg(feature = "postgres")]
 pub use help::{SharedPlans, help};
-pub use history::{past_runs, pending_retries, reached_since};
 pub use instep_net::{Client, HttpError, HttpOptions, InFlight, Origin, Permission, Traffic};
 pub use list::{StreamOptions, changes, resources};
 pub use location::CopyLocation;
@@ -63,11 +62,10 @@ pub use report::{
     AuditReport, ObjectsStatus, Outcome, PastRun, PendingRetry, RunProblem, RunStatus, SourceAudit,
     SourceStatus, Status, SyncReport,
 };
-pub use run::{check_place, discard_unused};
 pub use shutdown::Shutdown;
 pub use state::{HeldAt, HeldResource, ReachedPoint, ResourceMetadata};
-pub use state_file::{StateFigures, export_state, import_state};
-pub use status::{holdings_at, status, status_at};
+pub use state_file::StateFigures;
+pub use status::{CopySize, status};
 pub use sync::sync;
 pub use watch::{ChannelWatch, SharedCallbacks};
 pub use web_archive::ArchiveOptions;

@@ -1,4 +1,5 @@
-//! The place of a copy, for callers that only read it.
+//! The place of a copy, for callers that read it without a run. Its methods are in `status.rs`, `history.rs` and
+//! `state_file.rs`.
 
 use std::{
     fmt,
@@ -6,7 +7,17 @@ use std::{
 };
 
 /// The place of a copy: its folder, and the URL of its state in PostgreSQL if the folder may not have been used
-/// before.
+/// before. Its methods read the state of the copy, without the network and also while a run uses the copy.
+///
+/// ```no_run
+/// use instep_destination::CopyLocation;
+///
+/// let copy = CopyLocation::in_folder("/srv/copy");
+/// for retry in copy.pending_retries("", 10)? {
+///     println!("{}: {}", retry.uri, retry.reason);
+/// }
+/// # Ok::<(), instep_destination::Error>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CopyLocation {

@@ -36,7 +36,6 @@ use crate::{
 #[cfg(feature = "postgres")]
 pub(crate) use copy::joining::HelpedCopy;
 pub(crate) use copy::{LocalCopy, UnnamedSet, storage};
-pub use copy::{discard_unused, storage::check_place};
 pub(crate) use limits::{RunLimits, RunStop};
 use login_page::LoginPage;
 pub(crate) use network::{Network, record_of};

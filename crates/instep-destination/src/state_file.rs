@@ -9,11 +9,11 @@ use std::{
     fs,
     io::{BufRead, Write},
     ops::ControlFlow,
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use crate::{
-    Error, Guard,
+    CopyLocation, Error, Guard,
     run::LocalCopy,
     state::StatePlace,
     store::{FolderOptions, FolderStore},
@@ -22,57 +22,60 @@ pub use figures::StateFigures;
 use lines::{LineFault, LineReader, LineWriter};
 use taking::Taking;
 
-/// Writes the state of a copy as lines that [`import_state`] reads: a consistent snapshot, also beside a run. Memory
-/// does not grow with the state.
-///
-/// # Errors
-/// If the folder is not a copy, its state cannot be read, or the lines cannot be written.
-pub fn export_state(dir: &Path, to: &mut dyn Write) -> Result<StateFigures, Error> {
-    let state = LocalCopy::state_at(&dir.into())?.open_beside()?;
-    let mut lines = LineWriter::begin(to, state.last_change()?).map_err(unwritten)?;
-    let mut failed = Ok(());
-    let exported = state.export(&mut |record| match lines.write(&record) {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(fault) => {
-            failed = Err(fault);
-            ControlFlow::Break(())
+impl CopyLocation {
+    /// Writes the state of the copy as lines that [`CopyLocation::import_state`] reads: a consistent snapshot, also
+    /// beside a run. Memory does not grow with the state.
+    ///
+    /// # Errors
+    /// If the folder is not a copy, its state cannot be read, or the lines cannot be written.
+    pub fn export_state(&self, to: &mut dyn Write) -> Result<StateFigures, Error> {
+        let state = LocalCopy::state_at(self)?.open_beside()?;
+        let mut lines = LineWriter::begin(to, state.last_change()?).map_err(unwritten)?;
+        let mut failed = Ok(());
+        let exported = state.export(&mut |record| match lines.write(&record) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(fault) => {
+                failed = Err(fault);
+                ControlFlow::Break(())
+            }
+        })?;
+        if exported.is_break() {
+            failed.map_err(unwritten)?;
         }
-    })?;
-    if exported.is_break() {
-        failed.map_err(unwritten)?;
+        lines.finish().map_err(unwritten)
     }
-    lines.finish().map_err(unwritten)
-}
 
-/// Creates the state of the copy in a folder from lines of [`export_state`]: in an SQLite file in the folder, or at
-/// the URL of a database. Everything is read back before it takes effect. If there is a fault, nothing is changed.
-///
-/// # Errors
-/// If the copy has a state that is not empty, a run has it, the lines are cut off or not those of an export, or the
-/// state cannot be written.
-pub fn import_state(dir: &Path, url: Option<&str>, from: &mut dyn BufRead) -> Result<StateFigures, Error> {
-    // The first line is read before anything is created.
-    let lines = LineReader::begin(from).map_err(|fault| unread(&fault))?;
-    let own = LocalCopy::own_folder(dir);
-    let place = StatePlace::of(&own, url)?;
-    place.probe()?;
-    let (has_dir, has_own) = (dir.exists(), own.exists());
-    // The lock keeps other runs out until the remains of a failure are removed.
-    let folder = FolderStore::open(dir, FolderOptions::new())?;
-    let has_state = LocalCopy::is_at(dir);
-    let taken = take_over(&folder, &place, lines);
-    if taken.is_err() {
-        if !has_state {
-            place.remove_new(&own);
+    /// Creates the state of the copy from lines of [`CopyLocation::export_state`]: at its URL, or in an SQLite file in
+    /// the folder. Everything is read back before it takes effect. If there is a fault, nothing is changed.
+    ///
+    /// # Errors
+    /// If the copy has a state that is not empty, a run has it, the lines are cut off or not those of an export, or
+    /// the state cannot be written.
+    pub fn import_state(&self, from: &mut dyn BufRead) -> Result<StateFigures, Error> {
+        // The first line is read before anything is created.
+        let lines = LineReader::begin(from).map_err(|fault| unread(&fault))?;
+        let dir = &*self.dir;
+        let own = LocalCopy::own_folder(dir);
+        let place = StatePlace::of(&own, self.state.as_deref())?;
+        place.probe()?;
+        let (has_dir, has_own) = (dir.exists(), own.exists());
+        // The lock keeps other runs out until the remains of a failure are removed.
+        let folder = FolderStore::open(dir, FolderOptions::new())?;
+        let has_state = LocalCopy::is_at(dir);
+        let taken = take_over(&folder, &place, lines);
+        if taken.is_err() {
+            if !has_state {
+                place.remove_new(&own);
+            }
+            if !has_own {
+                let _ = fs::remove_dir_all(&own);
+            }
+            if !has_dir {
+                let _ = fs::remove_dir(dir);
+            }
         }
-        if !has_own {
-            let _ = fs::remove_dir_all(&own);
-        }
-        if !has_dir {
-            let _ = fs::remove_dir(dir);
-        }
+        taken
     }
-    taken
 }
 
 fn take_over(folder: &FolderStore, place: &StatePlace, lines: LineReader<'_>) -> Result<StateFigures, Error> {

@@ -28,46 +28,65 @@ const PAGE: usize = 1_000;
 /// # Errors
 /// If the folder holds no copy, or the state cannot be read.
 pub fn status(dir: &Path) -> Result<Status, Error> {
-    status_at(&dir.into())
+    CopyLocation::in_folder(dir).status()
 }
 
-/// Returns the status of a copy whose state may be in PostgreSQL, also from a machine that has never run it.
-///
-/// # Errors
-/// If there is no copy, or the state cannot be read.
-pub fn status_at(copy: &CopyLocation) -> Result<Status, Error> {
-    let state = LocalCopy::state_at(copy)?.open_beside()?;
-    let dir = &*copy.dir;
-    let mut status = Status::new(dir);
-    status.url = state.setting(LocalCopy::URL)?;
-    status.held = resources_held(&*state)?;
-    status.bytes = state.held_bytes()?;
-    status.owed = state.owed_count()?;
-    let sets: Vec<_> = state.sets()?.into_iter().map(|(set, _)| set).collect();
-    status.checkpoint = state.reached(&sets)?;
-    status.problems = problems(&*state, &sets)?;
-    if let Some(run) = last_run(&*state, None)? {
-        (status.last_run, status.last_exit_code) = (run.ended, run.exit_code);
-        (status.last_summary, status.last_problems) = (run.summary, run.problems);
-    }
-    for (source, url) in state.sources()? {
-        status.sources.push(status_of(&*state, source, url)?);
-    }
-    status.objects = objects(&*state)?;
-    // For a copy in object storage the folder has only the state.
-    status.free = if status.objects.is_some() { None } else { FolderStore::free_bytes(dir) };
-    status.running = is_locked(&LocalCopy::own_folder(dir));
-    Ok(status)
+/// The size of a copy, or of a part of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CopySize {
+    /// The number of resources.
+    pub resources: u64,
+    /// The number of their bytes.
+    pub bytes: u64,
 }
 
-/// Returns the number of resources that a copy holds, and the number of their bytes. It costs less than [`status_at`],
-/// and a fleet calls it after each look that changed something. After the shutdown a database is not waited for any more.
-///
-/// # Errors
-/// If there is no copy, or the state cannot be read.
-pub fn holdings_at(copy: &CopyLocation, shutdown: &Shutdown) -> Result<(u64, u64), Error> {
-    let state = LocalCopy::state_at(copy)?.until(shutdown).open_beside()?;
-    Ok((resources_held(&*state)?, state.held_bytes()?))
+impl CopySize {
+    /// Returns the size of a number of resources with a number of bytes.
+    pub fn new(resources: u64, bytes: u64) -> Self {
+        Self { resources, bytes }
+    }
+}
+
+impl CopyLocation {
+    /// Returns the status of the copy, also if its state is in PostgreSQL and this machine has never run it.
+    ///
+    /// # Errors
+    /// If there is no copy, or the state cannot be read.
+    pub fn status(&self) -> Result<Status, Error> {
+        let state = LocalCopy::state_at(self)?.open_beside()?;
+        let dir = &*self.dir;
+        let mut status = Status::new(dir);
+        status.url = state.setting(LocalCopy::URL)?;
+        status.held = resources_held(&*state)?;
+        status.bytes = state.held_bytes()?;
+        status.owed = state.owed_count()?;
+        let sets: Vec<_> = state.sets()?.into_iter().map(|(set, _)| set).collect();
+        status.checkpoint = state.reached(&sets)?;
+        status.problems = problems(&*state, &sets)?;
+        if let Some(run) = last_run(&*state, None)? {
+            (status.last_run, status.last_exit_code) = (run.ended, run.exit_code);
+            (status.last_summary, status.last_problems) = (run.summary, run.problems);
+        }
+        for (source, url) in state.sources()? {
+            status.sources.push(status_of(&*state, source, url)?);
+        }
+        status.objects = objects(&*state)?;
+        // For a copy in object storage the folder has only the state.
+        status.free = if status.objects.is_some() { None } else { FolderStore::free_bytes(dir) };
+        status.running = is_locked(&LocalCopy::own_folder(dir));
+        Ok(status)
+    }
+
+    /// Returns the size of the copy. It costs less than [`CopyLocation::status`], and a fleet calls it after each look
+    /// that changed something. After the shutdown a database is not waited for any more.
+    ///
+    /// # Errors
+    /// If there is no copy, or the state cannot be read.
+    pub fn size(&self, shutdown: &Shutdown) -> Result<CopySize, Error> {
+        let state = LocalCopy::state_at(self)?.until(shutdown).open_beside()?;
+        Ok(CopySize::new(resources_held(&*state)?, state.held_bytes()?))
+    }
 }
 
 /// Returns the totals of a copy in object storage; `None` if its bytes are in the folder.
@@ -158,7 +177,7 @@ mod tests {
         let shutdown = Shutdown::new();
         shutdown.request();
         let began = Instant::now();
-        assert!(holdings_at(&copy, &shutdown).is_err());
+        assert!(copy.size(&shutdown).is_err());
         assert!(began.elapsed() < Duration::from_secs(20), "it waited as long as a run does");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use instep_destination::exit_code;
+use instep_destination::{CopySize, exit_code};
 
 use crate::{cause::LookCause, definition::SourceDefinition, schedule::Pacing, share::WorkerId};
 
@@ -71,8 +71,8 @@ pub struct SourceStanding {
     pub wanted: bool,
     /// The time at which it was added.
     pub added: i64,
-    /// The resources and bytes of its first plan.
-    pub sized: Option<(u64, u64)>,
+    /// The size of its first plan.
+    pub sized: Option<CopySize>,
     /// The time at which the last look began.
     pub began: Option<i64>,
     /// The time at which the last look ended.
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(state(&|s| s.failures = 1, false), SourceState::Failing);
         assert_eq!(state(&|s| (s.failures, s.quarantined) = (9, true), false), SourceState::Quarantined);
         assert_eq!(state(&|s| (s.failures, s.paused) = (9, true), false), SourceState::Paused);
-        let new = |s: &mut SourceStanding| (s.success, s.sized) = (None, Some((1, 1)));
+        let new = |s: &mut SourceStanding| (s.success, s.sized) = (None, Some(CopySize::new(1, 1)));
         assert_eq!(state(&|s| new(s), true), SourceState::Waiting);
         assert_eq!(state(&|s| new(s), false), SourceState::New);
         for state in SourceState::ALL {

@@ -32,7 +32,6 @@ use crate::{
     store::CopyStore,
     web_archive::WebArchive,
 };
-pub use discarding::discard_unused;
 pub(crate) use unnamed_sets::UnnamedSet;
 
 /// The copy that this run has taken.

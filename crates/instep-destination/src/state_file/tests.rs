@@ -11,8 +11,10 @@ use std::{
 use instep_testkit::FakeSource;
 use tempfile::TempDir;
 
-use super::{StateFigures, export_state, import_state};
-use crate::{Error, ErrorKind, SyncOptions, SyncReport, TestMonitor, state::StatePlace, status, sync};
+use super::StateFigures;
+use crate::{
+    CopyLocation, Error, ErrorKind, SyncOptions, SyncReport, TestMonitor, state::StatePlace, status, sync,
+};
 
 /// A copy of a Source, with its state at a place that the test chooses.
 struct Copy {
@@ -43,12 +45,14 @@ impl Copy {
 
     fn exported(&self) -> Vec<u8> {
         let mut lines = Vec::new();
-        export_state(&self.dir(), &mut lines).unwrap();
+        CopyLocation::in_folder(self.dir()).export_state(&mut lines).unwrap();
         lines
     }
 
     fn import(&self, lines: &[u8], state: Option<&str>) -> Result<StateFigures, Error> {
-        import_state(&self.dir(), state, &mut BufReader::new(lines))
+        let mut copy = CopyLocation::in_folder(self.dir());
+        copy.state = state.map(str::to_owned);
+        copy.import_state(&mut BufReader::new(lines))
     }
 }
 
@@ -198,5 +202,6 @@ fn a_state_that_a_run_has_is_exported_beside_it_and_not_imported_over() {
     assert_eq!(records(&copy.exported()), records(&lines));
     assert_eq!(copy.import(&lines, None).unwrap_err().kind(), ErrorKind::Locked);
     let nothing = Copy::new();
-    assert!(matches!(export_state(&nothing.dir(), &mut Vec::new()), Err(Error::NoCopy { .. })));
+    let exported = CopyLocation::in_folder(nothing.dir()).export_state(&mut Vec::new());
+    assert!(matches!(exported, Err(Error::NoCopy { .. })));
 }

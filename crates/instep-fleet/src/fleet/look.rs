@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use instep_destination::{
-    Client, CopyLocation, Error, ErrorKind, Event, Monitor, Outcome, Shutdown, SyncOptions, SyncReport,
-    documents::DocumentObserver, exit_code, holdings_at, sync,
+    Client, CopyLocation, CopySize, Error, ErrorKind, Event, Monitor, Outcome, Shutdown, SyncOptions,
+    SyncReport, documents::DocumentObserver, exit_code, sync,
 };
 use instep_store::Shortage;
 use tokio::task::{JoinError, spawn_blocking};
@@ -44,10 +44,10 @@ pub(super) struct LookOutcome {
     /// `true` if the copy equals the Source.
     pub(super) in_step: bool,
     pub(super) summary: String,
-    /// The resources and bytes of the first plan.
-    pub(super) sized: Option<(u64, u64)>,
-    /// The resources and bytes of the copy; `None` if they are as before.
-    pub(super) holds: Option<(u64, u64)>,
+    /// The size of the first plan.
+    pub(super) sized: Option<CopySize>,
+    /// The size of the copy; `None` if it is as before.
+    pub(super) holds: Option<CopySize>,
     pub(super) checkpoint: Option<i64>,
     pub(super) pending: u64,
     pub(super) changed: u64,
@@ -169,22 +169,22 @@ fn reported(report: &SyncReport) -> LookOutcome {
     }
 }
 
-/// Returns the resources and bytes that the copy holds; `None` if there is no copy.
-async fn holds(task: &LookTask) -> Option<(u64, u64)> {
+/// Returns the size of the copy; `None` if there is no copy.
+async fn holds(task: &LookTask) -> Option<CopySize> {
     let (copy, shutdown) = (task.copy.clone(), task.shutdown.clone());
-    spawn_blocking(move || holdings_at(&copy, &shutdown)).await.ok()?.ok()
+    spawn_blocking(move || copy.size(&shutdown)).await.ok()?.ok()
 }
 
 /// A monitor that sums up the plans of a run.
 struct PlanSizer<'a> {
-    sum: Mutex<Option<(u64, u64)>>,
+    sum: Mutex<Option<CopySize>>,
     beside: &'a dyn Monitor,
     is_dry: bool,
 }
 
 impl PlanSizer<'_> {
-    /// Returns the resources and bytes that are fetched; `None` before anything was planned.
-    fn sum(&self) -> Option<(u64, u64)> {
+    /// Returns the size of everything that is fetched; `None` before anything was planned.
+    fn sum(&self) -> Option<CopySize> {
         *self.sum.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -193,8 +193,9 @@ impl Monitor for PlanSizer<'_> {
     fn event(&self, event: Event<'_>) {
         if let Event::Planned(totals) = &event {
             let mut sum = self.sum.lock().unwrap_or_else(PoisonError::into_inner);
-            let (fetches, bytes) = sum.unwrap_or_default();
-            *sum = Some((fetches + totals.fetches, bytes + totals.bytes));
+            let size = sum.get_or_insert_default();
+            size.resources += totals.fetches;
+            size.bytes += totals.bytes;
         }
         // The actions of a dry run are only counted: reported, they would look like progress.
         if !self.is_dry || matches!(event, Event::Phase(_) | Event::Note(_)) {

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use instep_destination::{ObjectLayout, check_place, now};
+use instep_destination::{ObjectLayout, now};
 use instep_net::Client;
 use instep_store::{Lock, LockError, RootFolder};
 
@@ -23,7 +23,7 @@ pub(super) fn check(options: &FleetOptions, configured: &[SourceDefinition]) -> 
         let what = "several workers cannot share a copy with an object per resource: leave ?layout=names out";
         return Err(FleetError::Usage { what: what.to_owned() });
     }
-    Ok(check_place(store)?)
+    Ok(store.check()?)
 }
 
 /// Makes the configuration file's Sources those of the fleet. In a shared fleet, a worker without any removes none.

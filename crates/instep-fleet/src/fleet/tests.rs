@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use instep_destination::VoidMonitor;
+use instep_destination::{CopySize, VoidMonitor};
 use instep_testkit::{FakeSource, Fault};
 use tokio::time::timeout;
 
@@ -100,7 +100,7 @@ async fn each_source_is_sized_and_brought_in_step_and_a_failing_one_costs_nobody
     assert_eq!((state(&fleet, "a"), state(&fleet, "b")), (SourceState::InStep, SourceState::InStep));
     assert_eq!(state(&fleet, "bad"), SourceState::Failing);
     let a = fleet.source(&name("a")).unwrap();
-    assert_eq!((a.standing.held, a.standing.bytes, a.standing.sized), (3, 9, Some((3, 9))));
+    assert_eq!((a.standing.held, a.standing.bytes, a.standing.sized), (3, 9, Some(CopySize::new(3, 9))));
     assert!(dir.path().join("there/b").is_dir() && !a.standing.summary.is_empty());
     assert_eq!(fleet.looks(&name("a")).await.unwrap().len(), 1);
     assert_eq!(fleet.figures().bytes, 12);
@@ -145,7 +145,7 @@ async fn a_source_that_waits_for_approval_is_sized_and_nothing_is_copied_before(
     let fleet = Fleet::open(options(dir.path()), &[], Arc::new(Quiet)).unwrap();
     fleet.add(&definition, "ada").await.unwrap();
     until(&fleet, |fleet| state(fleet, "a") == SourceState::Waiting).await;
-    assert_eq!(fleet.source(&name("a")).unwrap().standing.sized, Some((2, 6)));
+    assert_eq!(fleet.source(&name("a")).unwrap().standing.sized, Some(CopySize::new(2, 6)));
     assert!(!dir.path().join("a").exists());
     fleet.operate(SourceOperation::Approve, &name("a"), "ada").await.unwrap();
     until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;

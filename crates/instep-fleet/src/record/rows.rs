@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use instep_destination::CopySize;
+
 use super::engine::{Field, FieldFault, FieldRow, Statements};
 use crate::{
     FleetError,
@@ -151,8 +153,8 @@ pub(super) fn look_fields(name: &SourceName, standing: &SourceStanding) -> Vec<F
         standing.interval.into(),
         i64::from(standing.failures).into(),
         standing.quarantined.into(),
-        standing.sized.and_then(|(resources, _)| signed(resources)).into(),
-        standing.sized.and_then(|(_, bytes)| signed(bytes)).into(),
+        standing.sized.and_then(|size| signed(size.resources)).into(),
+        standing.sized.and_then(|size| signed(size.bytes)).into(),
         standing.ended.into(),
         standing.exit_code.map(i64::from).into(),
         standing.summary.as_str().into(),
@@ -195,7 +197,8 @@ fn columns(row: &FieldRow) -> Result<FleetSource, FieldFault> {
         interval: row.count(7)?,
         failures: u32::try_from(row.number(8)?).unwrap_or(u32::MAX),
         quarantined: row.is(9)?,
-        sized: sized.map(|(resources, bytes)| (resources.cast_unsigned(), bytes.cast_unsigned())),
+        sized: sized
+            .map(|(resources, bytes)| CopySize::new(resources.cast_unsigned(), bytes.cast_unsigned())),
         began: row.optional(12)?,
         ended: row.optional(13)?,
         exit_code: small(14)?,

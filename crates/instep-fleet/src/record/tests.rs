@@ -7,6 +7,7 @@ mod upgrade;
 
 use std::{fs, path::Path};
 
+use instep_destination::CopySize;
 use rusqlite::Connection;
 
 use super::*;
@@ -63,7 +64,7 @@ fn a_record_of_version_1_is_read() {
     assert_eq!(read.definition.cadence, Cadence::Every { seconds: 3_600 });
     assert_eq!(
         (read.standing.held, read.standing.sized, read.standing.quarantined),
-        (12, Some((12, 3_456)), true)
+        (12, Some(CopySize::new(12, 3_456)), true)
     );
     assert_eq!(record.looks(&name("letters")).unwrap()[0].lag, Some(60));
     assert_eq!(record.actions(i64::MAX, 1).unwrap()[0].who, "ada");

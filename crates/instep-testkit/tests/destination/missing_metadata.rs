@@ -1,6 +1,6 @@
 //! Metadata records that many resources name, also such as cannot be fetched (B24).
 
-use instep_destination::pending_retries;
+use instep_destination::CopyLocation;
 use instep_testkit::Fault;
 use resourcesync::{Link, Relation, Uri};
 
@@ -38,7 +38,7 @@ fn b24_many_resources_whose_records_cannot_be_had_are_each_pending_with_the_reas
     copy.source.fail_always("record.json", Fault::Status(404));
     let run = choosing(&copy);
     assert_eq!((run.exit_code(), run.report().owed), (3, COUNT as u64), "{:?}", run.report());
-    let pending = pending_retries(&(*copy.dir()).into(), "", 10).unwrap();
+    let pending = CopyLocation::in_folder(copy.dir()).pending_retries("", 10).unwrap();
     assert!(pending.iter().all(|retry| retry.reason.contains("404")), "{pending:?}");
     copy.source.heal();
     let again = choosing(&copy);

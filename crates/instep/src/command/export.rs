@@ -156,7 +156,7 @@ impl ExportCommand {
             failed.is_ok()
         })?;
         failed?;
-        form.finish(instep_destination::status_at(&self.copy())?.url.as_deref())
+        form.finish(self.copy().status()?.url.as_deref())
     }
 
     /// Returns the place of the copy.

@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use instep_destination::{StateFigures, export_state, import_state};
+use instep_destination::{CopyLocation, StateFigures};
 use instep_store::parent_folder;
 use serde_json::json;
 use tempfile::NamedTempFile;
@@ -83,7 +83,8 @@ impl StateCommand {
     pub(crate) fn run(self, output: &Output) -> anyhow::Result<Exit> {
         match self.task {
             StateTask::Export(ExportStateArgs { dir, file }) if file == Path::new(STANDARD) => {
-                let figures = export_state(&dir, &mut BufWriter::new(ResultWriter))?;
+                let copy = CopyLocation::in_folder(dir);
+                let figures = copy.export_state(&mut BufWriter::new(ResultWriter))?;
                 output.note(summary("Exported", &figures));
             }
             StateTask::Export(ExportStateArgs { dir, file }) => {
@@ -92,8 +93,10 @@ impl StateCommand {
                 show("state export", &figures, output);
             }
             StateTask::Import(ImportStateArgs { dir, file, state }) => {
-                let figures = import_state(&dir, state.as_deref(), &mut *open(&file)?)?;
-                output.closing(format!("{} into {}", summary("Imported", &figures), dir.display()));
+                let mut copy = CopyLocation::in_folder(dir);
+                copy.state = state;
+                let figures = copy.import_state(&mut *open(&file)?)?;
+                output.closing(format!("{} into {}", summary("Imported", &figures), copy.dir.display()));
                 show("state import", &figures, output);
             }
         }
@@ -112,7 +115,7 @@ fn export_to(dir: &Path, file: &Path) -> anyhow::Result<StateFigures> {
     let failed = || format!("Cannot write {}", file.display());
     let mut unfinished = NamedTempFile::new_in(folder).with_context(failed)?;
     let mut lines = BufWriter::new(unfinished.as_file_mut());
-    let figures = export_state(dir, &mut lines)?;
+    let figures = CopyLocation::in_folder(dir).export_state(&mut lines)?;
     lines.flush().with_context(failed)?;
     drop(lines);
     unfinished.as_file().sync_all().with_context(failed)?;

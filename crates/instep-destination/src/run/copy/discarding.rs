@@ -1,28 +1,31 @@
 //! Removes a new copy whose first run failed, so that a mistyped URL leaves no folder.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use instep_store::{Lock, RootFolder};
 
 use super::{LocalCopy, OWN};
+use crate::CopyLocation;
 
-/// Removes a copy that holds nothing, and its folder, if nothing else is in it. Returns `false` if it stays: it holds
-/// resources or files, its state cannot be read, or a run has it, which may have begun at the same time in the same
-/// new folder (O410).
-pub fn discard_unused(dir: &Path) -> bool {
-    let own = LocalCopy::own_folder(dir);
-    let Ok(folder) = RootFolder::open(&own) else { return false };
-    // The lock is held until the folder is gone, so that no other run uses it or begins in between.
-    let Ok(_lock) = Lock::take(&folder, "the end of a failed run") else { return false };
-    let has_only_state = fs::read_dir(dir)
-        .is_ok_and(|mut names| names.all(|entry| entry.is_ok_and(|entry| entry.file_name() == OWN)));
-    let is_unused = has_only_state && crate::status(dir).is_ok_and(|status| status.held == 0);
-    let removed = is_unused && fs::remove_dir_all(&own).is_ok();
-    if removed {
-        // This fails if another process has put something into it, which then stays.
-        let _ = fs::remove_dir(dir);
+impl CopyLocation {
+    /// Removes a copy that holds nothing, and its folder, if nothing else is in it. Returns `false` if it stays: it
+    /// holds resources or files, its state cannot be read, or a run has it, which may have begun at the same time in
+    /// the same new folder (O410).
+    pub fn discard_unused(&self) -> bool {
+        let own = LocalCopy::own_folder(&self.dir);
+        let Ok(folder) = RootFolder::open(&own) else { return false };
+        // The lock is held until the folder is gone, so that no other run uses it or begins in between.
+        let Ok(_lock) = Lock::take(&folder, "the end of a failed run") else { return false };
+        let has_only_state = fs::read_dir(&self.dir)
+            .is_ok_and(|mut names| names.all(|entry| entry.is_ok_and(|entry| entry.file_name() == OWN)));
+        let is_unused = has_only_state && self.status().is_ok_and(|status| status.held == 0);
+        let removed = is_unused && fs::remove_dir_all(&own).is_ok();
+        if removed {
+            // This fails if another process has put something into it, which then stays.
+            let _ = fs::remove_dir(&self.dir);
+        }
+        removed
     }
-    removed
 }
 
 #[cfg(test)]
@@ -32,12 +35,15 @@ mod tests {
     use instep_store::{Lock, RootFolder};
     use tempfile::TempDir;
 
-    use super::discard_unused;
     use crate::{
-        SyncOptions,
+        CopyLocation, SyncOptions,
         run::LocalCopy,
         store::{FolderOptions, FolderStore},
     };
+
+    fn is_discarded(dir: &Path) -> bool {
+        CopyLocation::from(dir).discard_unused()
+    }
 
     fn new_copy(dir: &Path) {
         drop(LocalCopy::take(&SyncOptions::new("http://127.0.0.1:1/", dir)).unwrap());
@@ -49,14 +55,14 @@ mod tests {
         let dir = folder.path().join("copy");
         new_copy(&dir);
         let other = FolderStore::open(&dir, FolderOptions::new()).unwrap();
-        assert!(!discard_unused(&dir), "another run has it");
+        assert!(!is_discarded(&dir), "another run has it");
         assert!(LocalCopy::is_at(&dir));
         drop(other);
         fs::write(dir.join("a.txt"), "").unwrap();
-        assert!(!discard_unused(&dir), "there is a file");
+        assert!(!is_discarded(&dir), "there is a file");
         fs::remove_file(dir.join("a.txt")).unwrap();
-        assert!(discard_unused(&dir));
-        assert!(!dir.exists() && !discard_unused(&dir));
+        assert!(is_discarded(&dir));
+        assert!(!dir.exists() && !is_discarded(&dir));
     }
 
     #[test]

@@ -69,15 +69,17 @@ pub(super) fn of_copy_that_is_written(
     Ok(store)
 }
 
-/// Checks that object storage can be used, without writing anything. Blocks.
-///
-/// # Errors
-/// If it cannot be reached, or refuses.
-pub fn check_place(place: &CopyPlace) -> Result<(), Error> {
-    let opened = |source| StoreError::Bucket { doing: "open", place: place.place.to_string(), source };
-    let bucket = Bucket::open(&place.place).map_err(opened)?;
-    bucket.first_below("").map_err(|error| StoreError::of_bucket("list", "", &bucket, error))?;
-    Ok(())
+impl CopyPlace {
+    /// Checks that the object storage can be used, without writing anything. Blocks.
+    ///
+    /// # Errors
+    /// If it cannot be reached, or refuses.
+    pub fn check(&self) -> Result<(), Error> {
+        let opened = |source| StoreError::Bucket { doing: "open", place: self.place.to_string(), source };
+        let bucket = Bucket::open(&self.place).map_err(opened)?;
+        bucket.first_below("").map_err(|error| StoreError::of_bucket("list", "", &bucket, error))?;
+        Ok(())
+    }
 }
 
 /// Returns the place of the bytes for a run: that of the copy, or for a new copy the requested one.

@@ -158,9 +158,9 @@ impl FleetState {
             // It was interrupted: it is due since the look began, also if only an operator requested that.
             standing.due = standing.due.min(began);
         }
-        if let Some((held, bytes)) = outcome.holds {
-            self.figures.bytes = self.figures.bytes.saturating_sub(standing.bytes) + bytes;
-            (standing.held, standing.bytes) = (held, bytes);
+        if let Some(size) = outcome.holds {
+            self.figures.bytes = self.figures.bytes.saturating_sub(standing.bytes) + size.bytes;
+            (standing.held, standing.bytes) = (size.resources, size.bytes);
         }
         *self.figures.looks.entry(outcome.exit_code).or_default() += 1;
         self.figures.changed += outcome.changed;

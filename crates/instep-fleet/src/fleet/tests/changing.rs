@@ -55,7 +55,7 @@ async fn o453_a_source_whose_sizing_was_interrupted_is_sized_again_before_it_wai
     a.release();
     assert_eq!(sized(), None);
     until(&fleet, |fleet| state(fleet, "a") == SourceState::Waiting).await;
-    assert_eq!(sized(), Some((2, 6)));
+    assert_eq!(sized(), Some(CopySize::new(2, 6)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use instep_destination::CopySize;
 use instep_testkit::wait_until;
 
 use super::support::{TestFleet, name, operate, source, worker};
@@ -21,7 +22,7 @@ pub(super) fn what_is_written_is_read_again(at: &TestFleet) {
     record.add(&[a.clone(), source("b")], 7).unwrap();
     let mut standing = record.source(&a.name).unwrap().standing;
     assert_eq!((standing.added, standing.due, standing.interval), (7, 7, 900));
-    standing.sized = Some((3, 4_000));
+    standing.sized = Some(CopySize::new(3, 4_000));
     (standing.began, standing.ended, standing.exit_code) = (Some(8), Some(9), Some(3));
     (standing.success, standing.checkpoint, standing.alerted) =
         (Some(9), Some(5), Some("failing".to_owned()));

@@ -1,6 +1,6 @@
 //! `instep source list` and `instep source show`: prints the Sources of a fleet.
 
-use instep_destination::{Status, status_at};
+use instep_destination::Status;
 use instep_fleet::{FleetPlace, FleetRecord, FleetSource, SourceName, SourceState};
 use resourcesync::DateTime;
 
@@ -58,8 +58,8 @@ pub(super) fn show(
     output.line(format!("URL         {}", shown(&source.definition.url)));
     output.line(format!("Copy        {}", place_of_copy(&source, fleet)));
     output.line(format!("Held        {}, {}", counted(standing.held, "resource"), bytes(standing.bytes)));
-    if let Some((resources, size)) = standing.sized {
-        output.line(format!("Sized       {}, {}", counted(resources, "resource"), bytes(size)));
+    if let Some(size) = standing.sized {
+        output.line(format!("Sized       {}, {}", counted(size.resources, "resource"), bytes(size.bytes)));
     }
     if standing.pending > 0 {
         output.line(format!("Pending     {}", counted(standing.pending, "resource")));
@@ -82,7 +82,7 @@ pub(super) fn show(
 /// an option of the workers, which this command does not have.
 fn place_of_copy(source: &FleetSource, fleet: &FleetPlace) -> String {
     let copy = source.definition.copy(fleet);
-    match status_at(&copy) {
+    match copy.status() {
         Ok(Status { objects: Some(objects), .. }) => objects.place,
         Err(_) if fleet.state.is_some() && source.definition.into.is_none() => "none yet".to_owned(),
         _ => copy.dir.display().to_string(),

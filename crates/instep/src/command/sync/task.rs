@@ -2,7 +2,9 @@
 
 use std::{cell::Cell, path::PathBuf, pin::pin};
 
-use instep_destination::{self as destination, Monitor, Outcome, Shutdown, SyncOptions, SyncReport};
+use instep_destination::{
+    self as destination, CopyLocation, Monitor, Outcome, Shutdown, SyncOptions, SyncReport,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -78,7 +80,7 @@ impl SyncTask {
         progress.finish();
         // A dry run, or a first run that failed, leaves nothing behind (P5).
         if is_new && (report.is_err() || options.dry_run) {
-            destination::discard_unused(&options.dir);
+            CopyLocation::in_folder(&options.dir).discard_unused();
         }
         let report = report.map_err(|error| with_exit_code(error, signals))?;
         note_empty_selection(&options, &report, output);

@@ -26,7 +26,7 @@ pub(crate) const PENDING: &str = "Pending";
 ///
 /// Errors: the state cannot be read, and no run is in progress.
 pub(crate) fn status(copy: &CopyLocation, is_running: bool) -> Result<Status> {
-    match destination::status_at(copy) {
+    match copy.status() {
         Ok(status) => Ok(status),
         Err(_) if is_running => Ok(Status::new(&copy.dir)),
         Err(error) => Err(error.into()),
@@ -43,9 +43,9 @@ pub(crate) fn first_page(
     range: ChartRange,
 ) -> Result<PageBody> {
     let (now, status) = (destination::now(), status(copy, live.is_some())?);
-    let reached = destination::reached_since(copy, lag::begin(range, now)).unwrap_or_default();
-    let runs = destination::past_runs(copy, MOST_FIRST).unwrap_or_default();
-    let pending = destination::pending_retries(copy, "", MOST_FIRST).unwrap_or_default();
+    let reached = copy.reached_since(lag::begin(range, now)).unwrap_or_default();
+    let runs = copy.past_runs(MOST_FIRST).unwrap_or_default();
+    let pending = copy.pending_retries("", MOST_FIRST).unwrap_or_default();
     Ok(overview(&ShownCopy { now, status, runs, pending, reached, range, live }, title))
 }
 
@@ -53,8 +53,8 @@ pub(crate) fn first_page(
 ///
 /// Errors: the state cannot be read.
 pub(crate) fn runs_page(copy: &CopyLocation) -> Result<PageBody> {
-    let past = destination::past_runs(copy, MOST)?;
-    let is_active = destination::status_at(copy)?.running;
+    let past = copy.past_runs(MOST)?;
+    let is_active = copy.status()?.running;
     Ok(PageBody::new("Runs", RUNS, runs::table(&past, is_active)))
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn runs_page(copy: &CopyLocation) -> Result<PageBody> {
 ///
 /// Errors: the state cannot be read.
 pub(crate) fn pending_page(copy: &CopyLocation, after: &str) -> Result<PageBody> {
-    let retries = destination::pending_retries(copy, after, MOST)?;
+    let retries = copy.pending_retries(after, MOST)?;
     let next = retries.last().filter(|_| retries.len() == MOST).map(|last| last.uri.as_str());
     let next = next.map(|after| {
         let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("after", after).finish();

@@ -40,8 +40,8 @@ pub(super) fn standing(shown: &ShownSource<'_>) -> Markup {
             ("State", "state", badge(source.state(now)), html! { @if source.running.is_some() { "a run is in progress" } }),
             ("Last run", "last-look", since(standing.ended, now), html! { (name(&standing.summary)) }),
             ("Next run", "next-look", next(source, now), html! { (cadence(source)) }),
-            ("First sized", "sized", html! { @if let Some((_, size)) = standing.sized { (bytes(size)) } @else { "not yet" } }, html! {
-                @if let Some((resources, _)) = standing.sized { (counted(resources, "resource")) }
+            ("First sized", "sized", html! { @if let Some(size) = standing.sized { (bytes(size.bytes)) } @else { "not yet" } }, html! {
+                @if let Some(size) = standing.sized { (counted(size.resources, "resource")) }
             }),
         ]))
         section { h2 { "What you can do" } (actions(shown)) }
@@ -97,8 +97,8 @@ fn trouble(source: &FleetSource, now: i64) -> Markup {
         return warning(&what, remedy(standing));
     }
     match standing.sized {
-        Some((resources, size)) if standing.waits_for_approval(source.definition.approve) => warning(
-            &format!("It waits for approval: {}, {}", counted(resources, "resource"), bytes(size)),
+        Some(size) if standing.waits_for_approval(source.definition.approve) => warning(
+            &format!("It waits for approval: {}, {}", counted(size.resources, "resource"), bytes(size.bytes)),
             "Nothing is copied before an operator approves it.",
         ),
         _ if standing.paused => warning("It is paused", "No run begins until an operator resumes it."),

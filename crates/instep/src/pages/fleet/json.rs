@@ -52,8 +52,8 @@ pub(crate) fn source_object(source: &FleetSource, now: i64) -> Value {
         "held": standing.held,
         "bytes": standing.bytes,
         "pending": standing.pending,
-        "sized_resources": standing.sized.map(|(resources, _)| resources),
-        "sized_bytes": standing.sized.map(|(_, bytes)| bytes),
+        "sized_resources": standing.sized.map(|size| size.resources),
+        "sized_bytes": standing.sized.map(|size| size.bytes),
     })
 }
 
