@@ -53,10 +53,8 @@ pub(crate) use instep_store::database::DatabaseError;
 pub(crate) use lookup::KeyChild;
 pub(crate) use moves::CatalogueMove;
 pub(crate) use place::{CatalogueLocation, is_there};
-pub(crate) use record::Observation;
-pub use record::{
-    ChangeRecord, FileStamp, Head, History, Patch, Recorded, Resource, ResourceState, ResourceTotals,
-};
+pub use record::{ChangeRecord, Head, History, Recorded, Resource, ResourceState, ResourceTotals};
+pub(crate) use record::{FileStamp, Observation, Patch};
 #[cfg(feature = "postgres")]
 pub(crate) use shared::{ReadShared, SHARED_PART, SharedContent, SharedDocument, SharedPart, SharedRows};
 #[cfg(all(test, feature = "postgres"))]

@@ -17,10 +17,10 @@ pub struct Resource {
     /// The state that is published.
     pub state: ResourceState,
     /// The stamp of its file when it was hashed; `None` if it has no file here.
-    pub stamp: Option<FileStamp>,
+    pub(crate) stamp: Option<FileStamp>,
     /// `true` if the next scan hashes the file again even if its stamp is unchanged: it was hashed so soon after a
     /// change that a later change could have left the same times.
-    pub rehash: bool,
+    pub(crate) rehash: bool,
     /// Its file, if the key does not contain the path.
     pub file: Option<PathBuf>,
     /// The sets that it belongs to, as bits: bit n is the n-th set of the Source.
@@ -98,15 +98,15 @@ impl ResourceState {
 
 /// The attributes of a file in its file system when it was hashed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FileStamp {
+pub(crate) struct FileStamp {
     /// Bytes.
-    pub length: u64,
+    pub(crate) length: u64,
     /// The last modification, in nanoseconds since 1970.
-    pub mtime_ns: i64,
+    pub(crate) mtime_ns: i64,
     /// The last change of the inode, in nanoseconds since 1970.
-    pub ctime_ns: i64,
+    pub(crate) ctime_ns: i64,
     /// The inode number.
-    pub inode: u64,
+    pub(crate) inode: u64,
 }
 
 /// An entry of the change log.
@@ -126,28 +126,27 @@ pub struct ChangeRecord {
     /// The digests of the bytes before the change; none if the resource was created.
     pub before: Digests,
     /// The patch from the state before the change.
-    pub patch: Option<Patch>,
+    pub(crate) patch: Option<Patch>,
     /// The sets in which it happened.
     pub sets: u64,
 }
 
 /// A patch from the state before a change to that after it (§14.4), as it is published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Patch {
+pub(crate) struct Patch {
     /// Its name below `out`.
-    pub name: String,
+    pub(crate) name: String,
     /// Its media type, which says how it is applied.
-    pub media_type: String,
+    pub(crate) media_type: String,
     /// Its bytes.
-    pub length: u64,
+    pub(crate) length: u64,
     /// Its digests.
-    pub hash: String,
+    pub(crate) hash: String,
 }
 
 impl Patch {
     /// Returns a patch with one digest.
-    pub fn new(name: String, media_type: &MediaType, length: u64, hash: &Digests) -> Self {
+    pub(crate) fn new(name: String, media_type: &MediaType, length: u64, hash: &Digests) -> Self {
         Self { name, media_type: media_type.as_str().to_owned(), length, hash: hash.to_string() }
     }
 
