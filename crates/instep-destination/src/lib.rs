@@ -63,7 +63,7 @@ pub use report::{
     SourceStatus, Status, SyncReport,
 };
 pub use shutdown::Shutdown;
-pub use state::{HeldAt, HeldResource, ReachedPoint, ResourceMetadata};
+pub use state::{HeldResource, ReachedPoint, ResourceMetadata};
 pub use state_file::StateFigures;
 pub use status::{CopySize, status};
 pub use sync::sync;

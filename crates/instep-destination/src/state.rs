@@ -43,9 +43,11 @@ pub(crate) use portable::{EachRecord, ExportState, ImportFeed, ImportState, Stat
 pub(crate) use postgres::{PostgresError, WaitingPlans};
 pub use reached::ReachedPoint;
 use reached::{KEPT_POINTS, MINUTE};
-pub(crate) use record::{Checkpoint, DocumentRecord, Owed, PassedEntry, SetId, Setting, SourceId};
-pub use record::{HeldAt, HeldResource};
-pub(crate) use record::{HeldFile, KeptDeletion, PackTotals, Repacked, Waits};
+pub use record::HeldResource;
+pub(crate) use record::{
+    Checkpoint, DocumentRecord, HeldAt, HeldFile, KeptDeletion, Owed, PackTotals, PassedEntry, Repacked,
+    SetId, Setting, SourceId, Waits,
+};
 pub(crate) use row_set::RowSet;
 use runs::KEPT_RUNS;
 pub(crate) use runs::{LoggedProblem, LoggedRun, RunId};

@@ -59,7 +59,7 @@ pub(crate) struct HeldFile {
 
 /// The place of the bytes of a held resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum HeldAt {
+pub(crate) enum HeldAt {
     /// They are stored under the path of the resource.
     #[default]
     Path,
@@ -83,7 +83,7 @@ pub struct HeldResource {
     /// Its path in the copy.
     pub path: CopyPath,
     /// The place of its bytes.
-    pub place: HeldAt,
+    pub(crate) place: HeldAt,
     /// Its metadata; length and digests are those of the bytes in the copy.
     pub metadata: ResourceMetadata,
     pub(crate) id: i64,
