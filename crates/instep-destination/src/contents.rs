@@ -9,7 +9,7 @@ use std::{
 };
 
 use instep_store::RootFolder;
-use instep_warc::CdxjLine;
+use instep_warc::{CdxjLine, RecordPlace};
 
 pub use as_of::ResourceAt;
 
@@ -134,8 +134,8 @@ impl Contents {
             let damaged = io::Error::new(io::ErrorKind::InvalidData, what);
             Error::from(StoreError::io("read", format!("{key} at byte {offset}"), damaged))
         };
-        let line =
-            capture_of(&member, (key, *offset, *length)).map_err(|error| damaged(error.to_string()))?;
+        let line = capture_of(&member, RecordPlace { file: key, offset: *offset, length: *length })
+            .map_err(|error| damaged(error.to_string()))?;
         line.map(Some).ok_or_else(|| damaged("there is no record".to_owned()))
     }
 

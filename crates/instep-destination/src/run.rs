@@ -237,9 +237,10 @@ impl<'a> SyncRun<'a> {
         let problems = self.reporter.take_problems();
         let strategy = self.reporter.report.strategy;
         if let Err(error) = result {
-            let ended = (error.exit_code(), error_chain(&error));
             // A failure to record the error is only logged, because the operator should see the error itself.
-            if let Err(unwritten) = self.copy.finish(strategy, ended, &problems) {
+            if let Err(unwritten) =
+                self.copy.finish(strategy, error.exit_code(), error_chain(&error), &problems)
+            {
                 tracing::debug!(%unwritten, "the end of the run is not written down");
             }
             return Err(error);
@@ -250,8 +251,8 @@ impl<'a> SyncRun<'a> {
         self.note_selection(is_whole && report.outcome != Outcome::Interrupted);
         let report = &self.reporter.report;
         let figures = format!("+{} ~{} -{}", report.created, report.updated, report.deleted);
-        let ended = (report.exit_code(), format!("{figures}; {}", report.reason));
-        self.copy.finish(strategy, ended, &problems)?;
+        let (exit_code, summary) = (report.exit_code(), format!("{figures}; {}", report.reason));
+        self.copy.finish(strategy, exit_code, summary, &problems)?;
         Ok(self.reporter.report.clone())
     }
 }

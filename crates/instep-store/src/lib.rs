@@ -24,6 +24,6 @@ pub use open_files::{open_files_limit, raise_open_files_limit};
 pub use parent::parent_folder;
 pub use root::{NameKind, RootFolder, kind_at};
 pub use shortage::Shortage;
-pub use space::{ReserveReached, SpaceWatch, WRITTEN_BETWEEN_LOOKS, expect_space, free_space};
+pub use space::{DiskSpace, ReserveReached, SpaceWatch, WRITTEN_BETWEEN_LOOKS, expect_space, free_space};
 pub use staging::{StagedName, Staging};
 pub use sync::{sync_file_system, sync_group};

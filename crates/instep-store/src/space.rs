@@ -46,21 +46,38 @@ impl SpaceWatch {
     }
 }
 
-/// Returns the free bytes on the disk of an open file or folder, and the number of them that stay free: `reserve`, by
-/// default 1 % of the disk, at most 1 GiB. A disk without a size counts as one without a limit: file systems in user
-/// space need not state one, and have zeros for all figures then.
+/// The free space of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DiskSpace {
+    /// The number of free bytes.
+    pub free: u64,
+    /// The number of bytes that stay free.
+    pub reserve: u64,
+}
+
+impl DiskSpace {
+    /// Returns the number of bytes that may be used: 0 if no more is free than stays free.
+    pub fn usable(self) -> u64 {
+        self.free.saturating_sub(self.reserve)
+    }
+}
+
+/// Returns the space on the disk of an open file or folder. `reserve` stays free, by default 1 % of the disk, at most
+/// 1 GiB. A disk without a size counts as one without a limit: file systems in user space need not state one, and have
+/// zeros for all figures then.
 ///
 /// # Errors
-/// If the system does not report them.
-pub fn free_space(of: impl AsFd, reserve: Option<u64>) -> io::Result<(u64, u64)> {
+/// If the system does not report it.
+pub fn free_space(of: impl AsFd, reserve: Option<u64>) -> io::Result<DiskSpace> {
     let space = rustix::fs::fstatvfs(of)?;
     if space.f_blocks == 0 {
-        return Ok((u64::MAX, 0));
+        return Ok(DiskSpace { free: u64::MAX, reserve: 0 });
     }
     let share = space.f_blocks.saturating_mul(space.f_frsize) / 100;
     // `f_bavail` and not `f_bfree`: blocks that are reserved for the superuser cannot be used here.
     let free = space.f_bavail.saturating_mul(space.f_frsize);
-    Ok((free, reserve.unwrap_or_else(|| share.min(MOST_RESERVED))))
+    Ok(DiskSpace { free, reserve: reserve.unwrap_or_else(|| share.min(MOST_RESERVED)) })
 }
 
 /// Expects that the disk of an open file or folder has more free space than stays free.
@@ -68,20 +85,23 @@ pub fn free_space(of: impl AsFd, reserve: Option<u64>) -> io::Result<(u64, u64)>
 /// # Errors
 /// If it has not, as if the disk were full ([`ReserveReached`]), or if the system does not report it.
 pub fn expect_space(of: impl AsFd, reserve: Option<u64>) -> io::Result<()> {
-    let (free, reserve) = free_space(of, reserve)?;
-    if free > reserve {
+    let space = free_space(of, reserve)?;
+    if space.usable() > 0 {
         return Ok(());
     }
+    let DiskSpace { free, reserve } = space;
     Err(io::Error::new(io::ErrorKind::StorageFull, ReserveReached { free, reserve }))
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
-    #[cfg(target_os = "linux")]
+    use super::{DiskSpace, free_space};
+
     #[test]
     fn o857_a_file_system_that_states_no_size_is_not_full() {
         let unsized_folder = std::fs::File::open("/proc/self").unwrap();
-        assert_eq!(super::free_space(&unsized_folder, None).unwrap(), (u64::MAX, 0));
-        assert_eq!(super::free_space(&unsized_folder, Some(1 << 30)).unwrap(), (u64::MAX, 0));
+        let no_limit = DiskSpace { free: u64::MAX, reserve: 0 };
+        assert_eq!(free_space(&unsized_folder, None).unwrap(), no_limit);
+        assert_eq!(free_space(&unsized_folder, Some(1 << 30)).unwrap(), no_limit);
     }
 }

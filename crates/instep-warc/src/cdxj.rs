@@ -5,18 +5,37 @@
 #[non_exhaustive]
 pub struct CdxjLine(Box<str>);
 
+/// The fields of a record that a line of an index repeats. A field that the record does not have is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CaptureFields<'a> {
+    /// The URI.
+    pub uri: &'a str,
+    /// The time as the record has it: `2026-01-31T12:00:00Z`.
+    pub date: &'a str,
+    /// The media type.
+    pub mime: &'a str,
+    /// The status of HTTP.
+    pub status: &'a str,
+    /// The digest of the payload.
+    pub digest: &'a str,
+}
+
+/// The place of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordPlace<'a> {
+    /// The name of its file, or the key of its object.
+    pub file: &'a str,
+    /// The position of its first byte there.
+    pub offset: u64,
+    /// The number of its bytes there.
+    pub length: u64,
+}
+
 impl CdxjLine {
-    /// Returns the line of a record. `date` is that of the record, `2026-01-31T12:00:00Z`; `status` is that of HTTP,
-    /// and empty if the record has none.
-    pub fn new(
-        uri: &str,
-        date: &str,
-        mime: &str,
-        status: &str,
-        digest: &str,
-        place: (&str, u64, u64),
-    ) -> Self {
-        let (file, offset, length) = place;
+    /// Returns the line of a record.
+    pub fn new(fields: CaptureFields<'_>, place: RecordPlace<'_>) -> Self {
+        let CaptureFields { uri, date, mime, status, digest } = fields;
+        let RecordPlace { file, offset, length } = place;
         let mut line = String::with_capacity(2 * uri.len() + file.len() + mime.len() + 192);
         append_surt(uri, &mut line);
         line.push(' ');
@@ -163,24 +182,25 @@ mod tests {
 
     #[test]
     fn a_line_reads_back() {
-        let line = CdxjLine::new(
-            "http://e.org/a b",
-            "2026-01-31T12:00:00Z",
-            "text/plain",
-            "200",
-            "sha1:X",
-            ("f.warc.gz", 7, 9),
-        );
+        let fields = CaptureFields {
+            uri: "http://e.org/a b",
+            date: "2026-01-31T12:00:00Z",
+            mime: "text/plain",
+            status: "200",
+            digest: "sha1:X",
+        };
+        let place = RecordPlace { file: "f.warc.gz", offset: 7, length: 9 };
+        let line = CdxjLine::new(fields, place);
         assert!(
             line.as_str().starts_with("org,e)/a b 20260131120000 {\"url\":\"http://e.org/a b\","),
             "{line:?}"
         );
         assert_eq!(CdxjLine::parse(&format!("{}\n", line.as_str())), Some(line.clone()));
-        let fields = line.fields().unwrap();
-        assert_eq!(fields.get("offset").and_then(|offset| offset.as_str()), Some("7"));
-        assert_eq!(fields.get("none"), None);
+        let read = line.fields().unwrap();
+        assert_eq!(read.get("offset").and_then(|offset| offset.as_str()), Some("7"));
+        assert_eq!(read.get("none"), None);
         assert_eq!(CdxjLine::parse("!meta {\"format\": 1}"), None);
-        let escaped = CdxjLine::new("http://e.org/", "2026", "a\"\\\t", "", "", ("f", 0, 1));
+        let escaped = CdxjLine::new(CaptureFields { mime: "a\"\\\t", ..fields }, place);
         assert_eq!(escaped.fields().unwrap().get("mime").and_then(|mime| mime.as_str()), Some("a\"\\\t"));
     }
 }

@@ -11,7 +11,7 @@ mod interrupted;
 mod reader;
 mod writer;
 
-pub use cdxj::{CdxjLine, surt};
+pub use cdxj::{CaptureFields, CdxjLine, RecordPlace, surt};
 pub use damage::find_record;
 pub use digest::{PayloadDigest, PayloadHasher};
 pub use error::WarcError;

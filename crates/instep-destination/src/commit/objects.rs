@@ -11,6 +11,7 @@ use std::{
 };
 
 use instep_warc::{PayloadDigest, RecordPacking, WarcHead, WarcKind, WarcWriter};
+use resourcesync::Uri;
 
 use super::{CommitError, Committer, Recovered, Step, work::Work};
 use crate::{
@@ -34,7 +35,7 @@ impl Committer {
             let (staged, length) = (StagedName::from(*staged), metadata.length.unwrap_or_default());
             let media_type = metadata.media_type.as_ref().map(|kind| kind.as_str());
             *place = if length <= MOST_PACKED {
-                pack.add(packs, staged, (uri.as_str(), media_type, length))?
+                pack.add(packs, staged, uri, media_type, length)?
             } else {
                 let key = packs.key_of_resource();
                 let media_type = media_type.map(str::to_owned);
@@ -139,7 +140,9 @@ impl NewPack {
         &mut self,
         packs: &PackStore,
         staged: StagedName,
-        (uri, media_type, length): (&str, Option<&str>, u64),
+        uri: &Uri,
+        media_type: Option<&str>,
+        length: u64,
     ) -> Result<HeldAt, StoreError> {
         let pack = self.open(packs)?;
         let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
@@ -147,7 +150,7 @@ impl NewPack {
         file.read_to_end(&mut bytes).map_err(|error| StoreError::io("read", staged.to_string(), error))?;
         let (id, digest) = (record_id(), PayloadDigest::of(&bytes).to_string());
         let head = WarcHead::new(WarcKind::Resource, &id, &pack.date)
-            .with("WARC-Target-URI", uri)
+            .with("WARC-Target-URI", uri.as_str())
             .with("Content-Type", media_type.unwrap_or(UNKNOWN_TYPE))
             .with("WARC-Payload-Digest", &digest);
         let (length, block) = (bytes.len() as u64, &mut &bytes[..]);

@@ -46,7 +46,7 @@ impl Committer {
                 }
                 Ok(bytes) => bytes,
             };
-            for (uri, offset, length) in records(key, &bytes) {
+            for PackedRecord { uri, offset, length } in records(key, &bytes) {
                 let at = HeldAt::Object { key: key.clone(), offset, length };
                 let is_alive = self.state.held(&uri)?.is_some_and(|held| held.place == at);
                 let member = usize::try_from(offset).ok().zip(usize::try_from(offset + length).ok());
@@ -80,8 +80,15 @@ impl Committer {
     }
 }
 
-/// Returns the URI, the offset and the length of each record up to the first that is damaged.
-fn records(key: &str, pack: &[u8]) -> Vec<(String, u64, u64)> {
+/// A record of a pack, and the part of the pack that it is.
+struct PackedRecord {
+    uri: String,
+    offset: u64,
+    length: u64,
+}
+
+/// Returns the records up to the first that is damaged.
+fn records(key: &str, pack: &[u8]) -> Vec<PackedRecord> {
     let mut found = Vec::new();
     let mut reader = WarcReader::new(pack);
     loop {
@@ -92,7 +99,10 @@ fn records(key: &str, pack: &[u8]) -> Vec<(String, u64, u64)> {
             Ok(())
         });
         match next {
-            Ok(true) => found.extend(uri.map(|uri| (uri, offset, reader.offset() - offset))),
+            Ok(true) => {
+                let length = reader.offset() - offset;
+                found.extend(uri.map(|uri| PackedRecord { uri, offset, length }));
+            }
             Ok(false) => return found,
             Err(error) => {
                 tracing::warn!(%key, %error, "a pack is damaged: an audit names what was in it");

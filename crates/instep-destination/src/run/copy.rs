@@ -252,7 +252,8 @@ impl LocalCopy {
     pub(crate) fn finish(
         &mut self,
         strategy: Strategy,
-        (exit_code, summary): (u8, String),
+        exit_code: u8,
+        summary: String,
         problems: &[LoggedProblem],
     ) -> Result<(), Error> {
         let Some(id) = self.run else { return Ok(()) };

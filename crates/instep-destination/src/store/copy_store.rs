@@ -48,7 +48,7 @@ impl CopyStore {
     ) -> Result<Box<dyn Read + Send>, StoreError> {
         match (self, at) {
             (Self::Packs(packs), HeldAt::Object { key, offset, length }) => {
-                packs.read_within(spans, (key, *offset, *length))
+                packs.read_within(spans, key, *offset, *length)
             }
             (Self::Names { names, .. }, _) => names.read(path),
             (Self::Packs(_), HeldAt::Path) => {

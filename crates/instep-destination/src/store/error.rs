@@ -3,7 +3,7 @@
 use std::{io, path::PathBuf};
 
 use instep_objects::{Bucket, BucketError};
-use instep_store::Obstacle;
+use instep_store::{DiskSpace, Obstacle};
 
 /// A step that failed.
 #[derive(Debug, thiserror::Error)]
@@ -90,6 +90,10 @@ impl StoreError {
 
     pub(crate) fn io(doing: &'static str, path: impl Into<String>, source: impl Into<io::Error>) -> Self {
         Self::Io { doing, path: path.into(), source: source.into() }
+    }
+
+    pub(crate) fn reserve_reached(space: DiskSpace) -> Self {
+        Self::Reserve { free: space.free, reserve: space.reserve }
     }
 
     /// Returns the error for a failure of object storage, about one object or a whole place. A missing object is

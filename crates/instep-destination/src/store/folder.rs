@@ -12,7 +12,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use instep_store::{Lock, RootFolder, Staging, free_space, sync_file_system, sync_group};
+use instep_store::{DiskSpace, Lock, RootFolder, Staging, free_space, sync_file_system, sync_group};
 use resourcesync::{Algorithm, Hasher};
 
 use super::{
@@ -56,12 +56,12 @@ impl FolderStore {
         if !number.is_multiple_of(STAGED_BETWEEN_LOOKS) && number > 1 {
             return Ok(());
         }
-        let (free, reserve) = self.space()?;
+        let space = self.space()?;
         // The reserve leaves space for files staged between two checks.
-        if free <= reserve { Err(StoreError::Reserve { free, reserve }) } else { Ok(()) }
+        if space.usable() > 0 { Ok(()) } else { Err(StoreError::reserve_reached(space)) }
     }
 
-    fn space(&self) -> Result<(u64, u64), StoreError> {
+    fn space(&self) -> Result<DiskSpace, StoreError> {
         free_space(&self.root, self.options.reserve)
             .map_err(|error| self.failed("read the free space of", error))
     }
@@ -160,7 +160,6 @@ impl StagingArea for FolderStore {
     }
 
     fn free_bytes(&self) -> Result<Option<u64>, StoreError> {
-        let (free, reserve) = self.space()?;
-        Ok(Some(free.saturating_sub(reserve)))
+        Ok(Some(self.space()?.usable()))
     }
 }

@@ -53,9 +53,8 @@ impl FolderStagingSink {
         }
         self.unchecked = 0;
         let space = free_space(&*self.staging, self.reserve);
-        let (free, reserve) =
-            space.map_err(|error| StoreError::of("read the free space of", STAGING, error))?;
-        if free <= reserve { Err(StoreError::Reserve { free, reserve }) } else { Ok(()) }
+        let space = space.map_err(|error| StoreError::of("read the free space of", STAGING, error))?;
+        if space.usable() > 0 { Ok(()) } else { Err(StoreError::reserve_reached(space)) }
     }
 
     /// Makes the file continue a part, which keeps its name until it is complete.

@@ -125,7 +125,9 @@ impl PackStore {
     pub(crate) fn read_within(
         &self,
         spans: &mut PackSpans,
-        (key, offset, length): (&str, u64, u64),
+        key: &str,
+        offset: u64,
+        length: u64,
     ) -> Result<Box<dyn Read + Send>, StoreError> {
         spans.read(&self.bucket, key, offset, length)
     }

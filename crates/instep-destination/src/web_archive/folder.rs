@@ -7,7 +7,7 @@ use std::{
 };
 
 use instep_store::{Lock, LockError, parent_folder};
-use instep_warc::{CdxjLine, WarcWriter, WrittenRecord};
+use instep_warc::{CdxjLine, RecordPlace, WarcWriter, WrittenRecord};
 use resourcesync::DateTime;
 
 use super::{
@@ -152,12 +152,9 @@ impl OpenFile {
         self.writer.offset() >= file_bytes || self.lines.len() >= MOST_RECORDS
     }
 
-    pub(super) fn list(
-        &mut self,
-        line: impl FnOnce(&str, WrittenRecord) -> Option<CdxjLine>,
-        at: WrittenRecord,
-    ) {
-        self.lines.extend(line(&self.name, at));
+    pub(super) fn list(&mut self, line: impl FnOnce(RecordPlace<'_>) -> Option<CdxjLine>, at: WrittenRecord) {
+        let place = RecordPlace { file: &self.name, offset: at.offset, length: at.length };
+        self.lines.extend(line(place));
     }
 
     fn sync(&mut self) -> io::Result<()> {

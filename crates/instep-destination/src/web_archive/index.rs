@@ -6,7 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use instep_warc::{CdxjLine, HttpHead, PayloadDigest, WarcError, WarcHead, WarcKind, WarcReader};
+use instep_warc::{
+    CaptureFields, CdxjLine, HttpHead, PayloadDigest, RecordPlace, WarcError, WarcHead, WarcKind, WarcReader,
+};
 
 use super::known::{FirstCapture, KnownPayloads};
 
@@ -88,7 +90,7 @@ pub(super) fn scan(file: &Path, name: &str) -> io::Result<Scanned> {
         if let Some((head, http)) = found {
             let status = http.status.map(|status| status.to_string()).unwrap_or_default();
             let mime = http.get("Content-Type").or(head.get("Content-Type")).unwrap_or_default().to_owned();
-            let place = (name, scanned.bytes, end - scanned.bytes);
+            let place = RecordPlace { file: name, offset: scanned.bytes, length: end - scanned.bytes };
             scanned.lines.extend(line(&head, &mime, &status, place));
         }
         scanned.bytes = end;
@@ -99,7 +101,7 @@ pub(super) fn scan(file: &Path, name: &str) -> io::Result<Scanned> {
 ///
 /// # Errors
 /// If the record is damaged.
-pub(crate) fn capture_of(member: &[u8], place: (&str, u64, u64)) -> Result<Option<CdxjLine>, WarcError> {
+pub(crate) fn capture_of(member: &[u8], place: RecordPlace<'_>) -> Result<Option<CdxjLine>, WarcError> {
     let mut found = None;
     WarcReader::new(member).next(&mut |record| {
         found = line(record.head, record.head.get("Content-Type").unwrap_or_default(), "", place);
@@ -113,12 +115,13 @@ pub(super) fn line(
     head: &WarcHead<'_>,
     mime: &str,
     status: &str,
-    place: (&str, u64, u64),
+    place: RecordPlace<'_>,
 ) -> Option<CdxjLine> {
     let mime = if head.kind == WarcKind::Revisit { "warc/revisit" } else { mime };
     let mime = mime.split(';').next().unwrap_or_default().trim();
     let digest = head.get("WARC-Payload-Digest").unwrap_or_default();
-    Some(CdxjLine::new(head.target()?, head.date()?, mime, status, digest, place))
+    let fields = CaptureFields { uri: head.target()?, date: head.date()?, mime, status, digest };
+    Some(CdxjLine::new(fields, place))
 }
 
 /// Adds the payloads that the lines of an index name.

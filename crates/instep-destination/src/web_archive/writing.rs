@@ -83,7 +83,7 @@ impl RecordWriter {
         let packing =
             packing(head_length + length, mime, exchange.headers.contains_key(header::CONTENT_ENCODING));
         let written = file.writer.write(&head, head_length + length, &mut block.chain(&mut all), packing)?;
-        file.list(|name, at| index::line(&head, mime, status, (name, at.offset, at.length)), written);
+        file.list(|place| index::line(&head, mime, status, place), written);
         if is_ok
             && !is_revisit
             && let Some(known) = &mut self.known
@@ -106,7 +106,7 @@ impl RecordWriter {
         let (file, _) = self.folder.current()?;
         let mut block = (&member.file).take(length);
         let written = file.writer.write(&head, length, &mut block, packing(length, mime, false))?;
-        file.list(|name, at| index::line(&head, mime, "", (name, at.offset, at.length)), written);
+        file.list(|place| index::line(&head, mime, "", place), written);
         Ok(())
     }
 

@@ -201,15 +201,15 @@ impl RepositoryIndex {
         self.connection.query_row("SELECT min(datestamp) FROM record", [], |row| row.get(0))
     }
 
-    /// Returns the formats of an item, or of all: prefix, namespace, schema.
-    pub(super) fn formats(
-        &self,
-        identifier: Option<&str>,
-    ) -> rusqlite::Result<Vec<(String, String, String)>> {
+    /// Returns the formats of an item, or of all.
+    pub(super) fn formats(&self, identifier: Option<&str>) -> rusqlite::Result<Vec<RecordFormat>> {
         let sql = "SELECT prefix, namespace, schema FROM format WHERE ?1 IS NULL OR EXISTS
                    (SELECT 1 FROM record WHERE identifier = ?1 AND format = prefix AND is_deleted = 0) ORDER BY prefix";
         let mut statement = self.connection.prepare_cached(sql)?;
-        statement.query_map([identifier], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect()
+        let format = |row: &Row<'_>| {
+            Ok(RecordFormat { prefix: row.get(0)?, namespace: row.get(1)?, schema: row.get(2)? })
+        };
+        statement.query_map([identifier], format)?.collect()
     }
 
     /// Returns the names of all sets.

@@ -85,20 +85,18 @@ impl Answers<'_> {
         Ok(Ok(writer))
     }
 
-    /// Returns the formats of all records: prefix, namespace, schema. Each repository has Dublin Core, also one that has no
-    /// record yet.
-    pub(super) fn all_formats(&self) -> rusqlite::Result<Vec<(String, String, String)>> {
+    /// Returns the formats of all records. Each repository has Dublin Core, also one that has no record yet.
+    pub(super) fn all_formats(&self) -> rusqlite::Result<Vec<RecordFormat>> {
         let mut formats = self.index.formats(None)?;
         if formats.is_empty() {
-            let RecordFormat { prefix, namespace, schema } = generated_format();
-            formats.push((prefix, namespace, schema));
+            formats.push(generated_format());
         }
         Ok(formats)
     }
 
     fn fault_of(&self, selection: &RecordSelection) -> Result<Option<OaiFault>, AnswerError> {
         let formats = self.all_formats()?;
-        if !formats.iter().any(|(prefix, ..)| *prefix == selection.format) {
+        if !formats.iter().any(|format| format.prefix == selection.format) {
             let message = format!("There are no records in the format {:?}", selection.format);
             return Ok(Some(OaiFault::new("cannotDisseminateFormat", message)));
         }

@@ -85,11 +85,11 @@ impl Answers<'_> {
         }
         let mut writer = ResponseWriter::default();
         writer.open("ListMetadataFormats");
-        for (prefix, namespace, schema) in &formats {
+        for format in &formats {
             writer.open("metadataFormat");
-            writer.text("metadataPrefix", prefix);
-            writer.text("schema", schema);
-            writer.text("metadataNamespace", namespace);
+            writer.text("metadataPrefix", &format.prefix);
+            writer.text("schema", &format.schema);
+            writer.text("metadataNamespace", &format.namespace);
             writer.close("metadataFormat");
         }
         writer.close("ListMetadataFormats");

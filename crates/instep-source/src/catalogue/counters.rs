@@ -10,6 +10,16 @@ pub(super) const HOUR: i64 = 3_600_000_000;
 /// The hours for which counts are kept: a year, and the rest of the month in which it began.
 const KEPT_HOURS: i64 = 400 * 24;
 
+/// The number of changes of one kind in an hour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct HourlyChanges {
+    /// The hour, by its number since 1970.
+    pub(super) hour: i64,
+    /// The number by which the table stores the kind.
+    pub(super) kind: i64,
+    pub(super) changes: u64,
+}
+
 /// The differences that a transaction makes to the counters. They are written once, at its end, so that counting
 /// costs no statement per row.
 #[derive(Clone)]

@@ -12,7 +12,7 @@ use resourcesync::{Change, DateTime, Digests, Uri};
 use super::{
     CatalogueError, ChangeRecord, Head, Keep, NamedValue, Observation, Patch, Recorded, Resource,
     ResourceOutline, ResourceState, ResourceTotals, ResourceVersion, codec::SharedTypes,
-    moves::CatalogueMove, stamp_page::StampPage, timeline::Timeline,
+    counters::HourlyChanges, moves::CatalogueMove, stamp_page::StampPage, timeline::Timeline,
 };
 #[cfg(feature = "postgres")]
 use super::{
@@ -114,8 +114,8 @@ pub(super) trait ReadCatalogue: fmt::Debug + Send {
     /// Returns the size of a set.
     fn totals(&self, set: u8) -> Result<ResourceTotals, CatalogueError>;
 
-    /// Returns the counts of changes since an hour: the hour, the kind of change, and their number.
-    fn activity(&self, from_hour: i64) -> Result<Vec<(i64, i64, u64)>, CatalogueError>;
+    /// Returns the counts of changes since an hour.
+    fn activity(&self, from_hour: i64) -> Result<Vec<HourlyChanges>, CatalogueError>;
 
     /// Visits the resources of the sets in the mask, with only the columns that statistics need.
     fn outlines(&self, sets: u64, visit: &mut dyn FnMut(ResourceOutline<'_>)) -> Result<(), CatalogueError>;

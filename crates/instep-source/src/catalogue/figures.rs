@@ -1,6 +1,9 @@
 //! Statistics over many rows, for pages.
 
-use super::{CatalogueError, Snapshot, counters::HOUR};
+use super::{
+    CatalogueError, Snapshot,
+    counters::{HOUR, HourlyChanges},
+};
 
 impl Snapshot {
     /// Returns the number of changes of each kind in each of the last `count` spans of hours, the oldest first; the last
@@ -13,7 +16,7 @@ impl Snapshot {
         let last = self.at().unix_micros().div_euclid(HOUR).div_euclid(hours);
         let first = last - count as i64 + 1;
         let mut counts = vec![ChangeCounts::default(); count];
-        for (hour, kind, changes) in self.reader.activity(first * hours)? {
+        for HourlyChanges { hour, kind, changes } in self.reader.activity(first * hours)? {
             let place = usize::try_from(hour.div_euclid(hours) - first).unwrap_or(usize::MAX);
             let Some(counts) = counts.get_mut(place) else { continue };
             match kind {

@@ -43,10 +43,9 @@ impl Audience {
     pub fn channels(&self) -> Vec<ChannelAudience> {
         let audience = |channel: &Arc<NotificationChannel>| {
             let hub = self.hub.as_ref();
-            let (subscribers, failing) =
-                hub.map(|hub| hub.subscribers(channel.topic().as_str())).unwrap_or_default();
+            let counts = hub.map(|hub| hub.subscribers(channel.topic().as_str())).unwrap_or_default();
             let (topic, listeners) = (channel.topic().clone(), channel.listeners());
-            ChannelAudience { topic, listeners, subscribers, failing }
+            ChannelAudience { topic, listeners, subscribers: counts.all, failing: counts.failing }
         };
         self.channels.iter().map(audience).collect()
     }

@@ -43,7 +43,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::{channel::NotificationChannel, client::CallbackClient, transport::Transport};
 use crate::{Error, catalogue::Catalogue};
-use book::{DeliveryOutcome, Key};
+use book::{DeliveryOutcome, Key, SubscriberCounts};
 #[cfg(feature = "postgres")]
 pub(crate) use elsewhere::{LeftRequests, leave};
 use lanes::Lanes;
@@ -201,8 +201,8 @@ impl Hub {
         self.client.post(Uri::parse(callback).ok()?, body, headers).await
     }
 
-    /// Returns the number of subscribers of a topic, and of those whose last delivery failed.
-    pub(super) fn subscribers(&self, topic: &str) -> (usize, usize) {
+    /// Returns the numbers of subscribers of a topic.
+    pub(super) fn subscribers(&self, topic: &str) -> SubscriberCounts {
         self.ledger().book.subscribers(topic)
     }
 

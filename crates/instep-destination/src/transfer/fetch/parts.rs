@@ -1,5 +1,7 @@
 //! Large resources in parallel parts, if the server allows it.
 
+use std::ops::RangeInclusive;
+
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
@@ -47,7 +49,7 @@ impl Transfer<'_> {
         let firsts = (partial.bytes()..length).step_by(usize::try_from(bytes).unwrap_or(usize::MAX));
         let mut parts = stream::iter(firsts)
             .map(|first| {
-                let range = (first, (first + bytes).min(length) - 1);
+                let range = first..=(first + bytes).min(length) - 1;
                 part(self.shared.client.clone(), request.clone(), range, length)
             })
             .buffered(AT_A_TIME);
@@ -73,7 +75,7 @@ impl Transfer<'_> {
         let mut request = self.request.clone();
         request.range = Some((0, Some(bytes - 1)));
         let mut response = self.shared.client.send_once(&request).await?;
-        let is_usable = is_range(&response, (0, bytes - 1), length)
+        let is_usable = is_range(&response, &(0..=bytes - 1), length)
             && response.validators().strong_etag().is_some()
             && response.coding().is_none();
         if !is_usable {
@@ -92,15 +94,15 @@ impl Transfer<'_> {
 async fn part(
     client: instep_net::Client,
     mut request: Request,
-    (first, last): (u64, u64),
+    range: RangeInclusive<u64>,
     length: u64,
 ) -> Result<Bytes, HttpError> {
-    request.range = Some((first, Some(last)));
+    request.range = Some((*range.start(), Some(*range.end())));
     let mut attempts = client.attempts();
     loop {
         let received = match client.send_once(&request).await {
-            Ok(mut response) if is_part(&response, &request, (first, last), length) => {
-                read_part(&mut response, last - first + 1).await
+            Ok(mut response) if is_part(&response, &request, &range, length) => {
+                read_part(&mut response, range.end() - range.start() + 1).await
             }
             Ok(response) => {
                 let (uri, status) = (response.uri.into_string(), response.status);
@@ -117,17 +119,17 @@ async fn part(
 
 /// Returns `true` if a response is the requested part of the same version: the strong ETag and the total are those of
 /// the first part (B7).
-fn is_part(response: &Response, request: &Request, range: (u64, u64), length: u64) -> bool {
+fn is_part(response: &Response, request: &Request, range: &RangeInclusive<u64>, length: u64) -> bool {
     let validators = response.validators();
     is_range(response, range, length)
         && response.coding().is_none()
         && validators.strong_etag().is_some_and(|etag| request.if_range.as_deref() == Some(etag))
 }
 
-fn is_range(response: &Response, (first, last): (u64, u64), length: u64) -> bool {
-    let range = response.content_range();
+fn is_range(response: &Response, range: &RangeInclusive<u64>, length: u64) -> bool {
+    let sent = response.content_range();
     response.status == StatusCode::PARTIAL_CONTENT
-        && range.is_some_and(|range| (range.first, range.last, range.total) == (first, last, Some(length)))
+        && sent.is_some_and(|sent| (sent.first..=sent.last) == *range && sent.total == Some(length))
 }
 
 /// Reads a part, which is broken unless it has the requested number of bytes.

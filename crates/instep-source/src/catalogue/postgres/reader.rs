@@ -17,6 +17,7 @@ use crate::catalogue::{
     ResourceVersion,
     codec::SharedTypes,
     columns::{change_columns, resource_columns},
+    counters::HourlyChanges,
     engine::{KeyRange, ReadCatalogue},
     stamp_page::{self, StampPage},
 };
@@ -145,12 +146,16 @@ impl ReadCatalogue for SourceReader {
         })
     }
 
-    fn activity(&self, from_hour: i64) -> Result<Vec<(i64, i64, u64)>, CatalogueError> {
+    fn activity(&self, from_hour: i64) -> Result<Vec<HourlyChanges>, CatalogueError> {
         self.read(|session, source| {
             let sql =
                 "SELECT hour, kind, changes FROM activity WHERE source = $1 AND hour >= $2 ORDER BY 1, 2";
             let rows = session.query(sql, &[&source, &from_hour])?;
-            rows.iter().map(|row| Ok((row.try_get(0)?, row.try_get(1)?, count(row, 2)?))).collect()
+            let counted = |row: &Row| {
+                let (hour, kind) = (row.try_get(0)?, row.try_get(1)?);
+                Ok(HourlyChanges { hour, kind, changes: count(row, 2)? })
+            };
+            rows.iter().map(counted).collect()
         })
     }
 

@@ -16,6 +16,7 @@ use crate::catalogue::{
     ResourceVersion,
     codec::SharedTypes,
     columns::{change_columns, resource_columns},
+    counters::HourlyChanges,
     engine::{KeyRange, ReadCatalogue},
     error::Doing,
     stamp_page::{self, StampPage},
@@ -187,13 +188,18 @@ impl ReadCatalogue for FileReader {
             .doing(READING)
     }
 
-    fn activity(&self, from_hour: i64) -> Result<Vec<(i64, i64, u64)>, CatalogueError> {
+    fn activity(&self, from_hour: i64) -> Result<Vec<HourlyChanges>, CatalogueError> {
         let mut statement = self
             .connection()?
             .prepare_cached("SELECT hour, kind, changes FROM activity WHERE hour >= ?1")
             .doing(COUNTING)?;
-        let rows = statement
-            .query_map([from_hour], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, i64>(2)? as u64)));
+        let rows = statement.query_map([from_hour], |row| {
+            Ok(HourlyChanges {
+                hour: row.get(0)?,
+                kind: row.get(1)?,
+                changes: row.get::<_, i64>(2)?.cast_unsigned(),
+            })
+        });
         rows.and_then(Iterator::collect).doing(COUNTING)
     }
 

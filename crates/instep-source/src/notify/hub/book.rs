@@ -17,6 +17,14 @@ const MOST_KEPT: usize = 1_000;
 /// The key of a subscription: its topic and its callback.
 pub(super) type Key = (String, String);
 
+/// The numbers of subscribers of a topic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SubscriberCounts {
+    pub(crate) all: usize,
+    /// Those whose last delivery failed.
+    pub(crate) failing: usize,
+}
+
 /// The result of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeliveryOutcome {
@@ -170,12 +178,14 @@ impl Book {
         self.last
     }
 
-    /// Returns the number of subscribers of a topic, and of those whose last delivery failed.
-    pub(super) fn subscribers(&self, topic: &str) -> (usize, usize) {
-        let count = |(all, failing), (_, it): (_, &HubSubscription)| {
-            (all + 1, failing + usize::from(it.failures > 0))
-        };
-        self.of_topic(topic).fold((0, 0), count)
+    /// Returns the numbers of subscribers of a topic.
+    pub(super) fn subscribers(&self, topic: &str) -> SubscriberCounts {
+        let mut counts = SubscriberCounts::default();
+        for (_, subscription) in self.of_topic(topic) {
+            counts.all += 1;
+            counts.failing += usize::from(subscription.failures > 0);
+        }
+        counts
     }
 
     /// Returns `true` if a topic has a subscriber.
