@@ -189,7 +189,7 @@ impl ImportedList {
             _ => (0, text),
         };
         let header = text.lines().find(|line| !line.is_empty()).unwrap_or_default();
-        // Registries export with any of these.
+        // Registries export tables with any of these delimiters.
         let delimiter =
             [b'\t', b';', b','].into_iter().find(|delimiter| header.contains(char::from(*delimiter)));
         // The reader reports where the row before ended, so line ends and empty lines before this row are skipped.

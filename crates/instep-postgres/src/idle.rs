@@ -95,7 +95,7 @@ impl Drop for PooledSession {
 pub(crate) fn take(address: &Address) -> Option<Session> {
     loop {
         let IdleSession { mut session, since } = next(address)?;
-        // Its waits end with the work that it is used for now.
+        // The address also says when waits end, which depends on the work that the connection is used for.
         session.address = address.clone();
         // The test is not a ROLLBACK: outside a transaction that would write a warning to the server's log each time.
         let is_fresh = since.elapsed() < FRESH;

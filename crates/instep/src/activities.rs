@@ -104,7 +104,7 @@ pub(crate) fn withdraw(out: &Path) -> anyhow::Result<bool> {
             break;
         }
     }
-    // A later collection would take their deletions for its own.
+    // A later collection would count the deletions on these pages as its own.
     for path in staged_pages(&folder)? {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         remove(path, &name)?;

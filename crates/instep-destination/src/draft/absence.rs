@@ -139,7 +139,7 @@ impl Draft {
             for Owed { desired, .. } in page {
                 let uri = desired.uri.as_str();
                 let is_newer = self.may_have_missed(&desired.metadata, inventory);
-                // A document that names it takes its place in the plan, untried.
+                // A document that names it replaced the retry by an action that was not tried yet.
                 let is_untouched =
                     |action: &Action| action.desired.attempts > 0 && action.kind != ActionKind::Delete;
                 if !is_newer

@@ -143,7 +143,7 @@ impl Draft {
         (desired.says_when, desired.inherits_time) = (tells_times && says_when, !says_when);
         desired.is_appended = shape.known > 0;
         if place.time.is_none() {
-            // No inventory from before that takes it back.
+            // An inventory from before that cannot undo it, because the time of the change is not known.
             self.met.undated = true;
             (desired.metadata.datetime, desired.is_undated) = (earliest, true);
         }

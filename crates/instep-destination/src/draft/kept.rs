@@ -40,7 +40,7 @@ pub(super) fn depends_on_deletion(desired: &Desired, known: &Known<'_>, decision
         }
 }
 
-/// Returns when a held resource was deleted after its last change, if a set knows that.
+/// Returns the time at which a set had a held resource deleted, if that was after the last change of the resource.
 pub(super) fn known_deletion(
     state: &dyn ReadState,
     set: SetId,
@@ -52,8 +52,8 @@ pub(super) fn known_deletion(
     Ok(deleted.filter(|deleted| changed.is_none_or(|changed| changed.unix_micros() < deleted.unix_micros())))
 }
 
-/// Returns when a held resource was deleted, as far as is known: the latest time at which it did not exist. An inventory that
-/// names it says nothing about that, and a time before the last change of what is held is not that of its deletion.
+/// Returns the latest known time at which a held resource did not exist. The time of an inventory that names it does not
+/// count, and neither does one before the last change of the held state.
 pub(super) fn deletion_time(desired: &Desired, known: &Known<'_>) -> Option<DateTime> {
     let is_deletion = |time: &DateTime| {
         let is_since = known.held.is_none_or(|held| held.was_deleted_at(Some(*time)));
@@ -68,8 +68,8 @@ pub(super) fn kept_by_plan<'a>(known: &Known<'a>) -> Option<&'a Action> {
     known.earlier.filter(|earlier| earlier.kind == ActionKind::Keep)
 }
 
-/// Returns `true` if a change, or an inventory that came after the deletion, shows that a resource exists again. Within a
-/// moment, the last word of a change counts.
+/// Returns `true` if a change, or an inventory that came after the deletion, shows that a resource exists again. Of a
+/// deletion and a change with equal times, the change counts.
 pub(super) fn is_back(desired: &Desired, known: &Known<'_>, rules: &DecisionRules) -> bool {
     let Some(deleted) = known.deleted.filter(|_| desired.presence != DesiredPresence::Absent) else {
         return false;

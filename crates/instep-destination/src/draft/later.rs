@@ -48,7 +48,7 @@ impl Draft {
             self.problems.problem(ProblemKind::Missing, uri, Self::NO_FORMER_STATE.to_owned());
             return Ok(());
         };
-        // Its own URI and the mirrors of it have the present state.
+        // Its own URI and its mirrors answer with the present state, not with the former one.
         let retrieval = desired.retrieval().clone();
         desired.set_retrieval(Retrieval { lies_at: Some(place), mirrors: Vec::new(), ..retrieval });
         self.want(kind, desired)

@@ -62,7 +62,7 @@ impl Draft {
     /// Leaves out so many of the resources that were added last: they were in the room of others, which return (O288).
     fn take_back_room(&mut self, added: u64) -> Result<(), Error> {
         for Action { desired, .. } in self.actions.last_of_kind(ActionKind::Create, added)? {
-            // A pending retry took no room.
+            // A pending retry does not count towards the limit.
             if !self.state.is_owed(desired.uri.as_str())? {
                 self.exclude(desired.uri.as_str())?;
                 self.inventory.selected -= 1;
@@ -94,7 +94,7 @@ impl Draft {
     fn count_held_beside_inventory(&mut self, part: &[Desired]) -> Result<(), Error> {
         for desired in part {
             if let Some(addition) = self.addition_taken_back(desired)? {
-                // A pending retry that the inventory does not list took no room.
+                // A pending retry that the inventory does not list did not count towards the limit.
                 let counts = addition.desired.is_listed || !self.state.is_owed(desired.uri.as_str())?;
                 self.inventory.selected = self.inventory.selected.saturating_sub(u64::from(counts));
             }

@@ -44,7 +44,7 @@ impl Draft {
         };
         let mut desired = Desired::new(uri);
         let timegate = entry.link_for(&Relation::TimeGate).map(|link| link.href.as_str().to_owned());
-        // Its own URI has the present state: only the TimeGate is asked.
+        // Its own URI answers with the present state, so only the TimeGate is requested.
         desired.set_retrieval(Retrieval { lies_at: timegate.clone(), timegate, ..Retrieval::default() });
         Ok(undoing.first.push(&Action::new(kind, desired))?)
     }

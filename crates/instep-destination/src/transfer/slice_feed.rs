@@ -140,7 +140,7 @@ impl TaskFeed for SliceFeed<'_> {
             return Ok(FeedState::Again(LOOK));
         }
         match &mut self.others {
-            // The slices of a worker that dies may become free.
+            // Others still have slices, which become free if their worker dies.
             Some(_) if !self.board.have_others_done()? => Ok(FeedState::Again(LOOK)),
             Some(others) => others.conclude(run, &*self.board).map(|()| FeedState::Done),
             None => Ok(FeedState::Done),
@@ -223,7 +223,7 @@ impl OtherShares<'_> {
             last.uri.clone_into(&mut after);
             for SliceFailure { uri, kind, what, explicable } in page {
                 let kind = ProblemKind::parse(&kind).unwrap_or(ProblemKind::Unreachable);
-                // Its worker reported the permission that would help.
+                // The worker that had it has already reported the permission that would help.
                 TransferFailure { explicable, ..TransferFailure::new(kind, what) }.report(
                     run,
                     &uri,

@@ -49,7 +49,7 @@ impl ArchiveFolder {
         let failed = |doing, error| StoreError::io(doing, dir.display().to_string(), error);
         let is_new = !dir.exists();
         fs::create_dir_all(&dir).map_err(|error| failed("create", error))?;
-        // A folder in one that may not be read is used all the same.
+        // A parent folder that cannot be opened is not synced, but the archive is used.
         if is_new && let Ok(parent) = File::open(parent_folder(&dir)) {
             parent.sync_all().map_err(|error| failed("sync", error))?;
         }

@@ -140,7 +140,7 @@ mod tests {
             statements.execute(sql, &["b".into(), long.as_str().into()]).map(drop)
         };
         let limit = |pages: u32| file.query(&format!("PRAGMA max_page_count = {pages}"), &[]).unwrap();
-        // Less than it has, which SQLite takes as that.
+        // SQLite takes a limit below the present size as the present size: the file cannot grow.
         limit(1);
         let error = file.transaction(&mut write).unwrap_err();
         assert!(error.may_pass() && error.exit_code() == 8, "{error:?}");

@@ -108,7 +108,7 @@ impl FleetRecord {
         let mut looks: BTreeMap<_, Vec<_>> = names.iter().map(|name| (name.clone(), Vec::new())).collect();
         let sql = last_looks_of_several();
         for names in names.chunks(LOOKS_AT_ONCE) {
-            // Always the same statement: no Source has an empty name.
+            // Empty names, which no Source has, fill the places, so that the statement is always the same.
             let places = (0..LOOKS_AT_ONCE).map(|place| names.get(place).map_or("", SourceName::as_str));
             let mut fields: Vec<Field> = vec![(most as i64).into()];
             fields.extend(places.map(Field::from));

@@ -101,7 +101,7 @@ impl MetadataDocument {
                 }
                 Event::Text(text) if depth == 0 && !text.trim_ascii().is_empty() => return None,
                 Event::GeneralRef(_) | Event::CData(_) if depth == 0 => return None,
-                // Entities that a DOCTYPE declares are unknown below.
+                // A DOCTYPE is accepted, but entities that it declares are unknown in the document.
                 Event::DocType(_) if depth == 0 && found.is_none() => {}
                 Event::Decl(_) if at == 0 => {}
                 Event::Eof if depth == 0 => return found.filter(|_| text.chars().all(is_allowed)),

@@ -46,7 +46,7 @@ impl CatalogueFile {
     /// If there is no file, or its schema is not the present one.
     pub(super) fn open_beside(path: &Path) -> Result<(Self, FileWriter, i64), CatalogueError> {
         let beside = schema::SCHEMA.open_beside(path)?;
-        // Used in place of the writing connection.
+        // A reader has no writing connection: this one takes its place.
         let connection = beside.connect(CACHE_KIB)?;
         let clock = read_clock(&connection)?;
         Ok((Self::at(beside.path()), FileWriter::new(connection, Some(beside)), clock))

@@ -232,7 +232,7 @@ impl Supplier for BucketContent {
             return Ok(0);
         };
         let time = inventory.map_or(ListingTime::Now, |inventory| ListingTime::At(inventory.created));
-        // One with faults is read again.
+        // An inventory with faults is not recorded as taken, so that it is read again.
         self.with_index(|index| index.finish(time, taken.filter(|_| faults == 0)))?;
         Ok(faults)
     }

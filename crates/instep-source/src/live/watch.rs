@@ -102,7 +102,7 @@ impl Watches {
             }
             match folders_in(&folder) {
                 Ok(inner) => folders.extend(inner.into_iter().filter(|path| !is_own(path, &self.own))),
-                // Those in it have no watch.
+                // The folders in it are unknown, and get no watch.
                 Err(error) => {
                     if failures == 0 {
                         let what = format!("cannot be read: {error}; changes in it are found by scans");

@@ -81,7 +81,7 @@ impl Publisher {
             options.dumps.changes || options.patches().is_some() || options.versions.is_some();
         let catalogue = place.open(&options.state, clock)?;
         rebase::settle(&options, &catalogue)?;
-        // In a database it may have another name now.
+        // After a move to another base URL, the Source has another name in its database.
         place.remember(&options.state, &catalogue)?;
         sets::number(&mut options.sets, &catalogue)?;
         let context = SourceContext::new(options, catalogue)?;

@@ -57,7 +57,7 @@ pub(super) fn number_beside(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -
         configured |= 1 << sets.len();
         sets.push(set);
     }
-    // Behind the last one no number is lost.
+    // Empty sets behind the last configured one keep no number in place.
     sets.truncate((u64::BITS - configured.leading_zeros()) as usize);
     Ok(configured)
 }

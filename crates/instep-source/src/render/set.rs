@@ -70,7 +70,7 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         if self.set.resource_list {
             self.resource_list(held.resource_list.as_ref(), reaches)?;
         }
-        // Its readers continue with the Change Lists.
+        // Readers of the former dump continue with the Change Lists, which must reach back to it.
         let former = former.filter(|former| reaches.is_none_or(|reaches| reaches <= former.at));
         self.resource_dump(held.resource_dump.as_ref(), former, staged.resources)?;
         if let Some(lists) = lists {

@@ -98,7 +98,7 @@ impl<'a, 'p> Merge<'a, 'p> {
                 let folder = [path, b"/"].concat();
                 match FolderWalk::under(root, &folder, private_too, self.monitor) {
                     Ok(walk) => self.merge(root, walk, below),
-                    // The event of that is still to come.
+                    // The folder has gone since: the event that reports this is still to come.
                     Err(error) if is_absence(&error) => Ok(()),
                     Err(error) => self.cannot_be_had(root, path, &error),
                 }

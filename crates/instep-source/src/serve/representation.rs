@@ -95,7 +95,7 @@ impl Representation {
         let fixed = [&self.validators.etag, &self.last_modified, &self.content_type].map(length);
         let optional = [&self.content_encoding, &self.link].map(|value| value.as_ref().map_or(0, length));
         let headers = fixed.iter().chain(&optional).sum::<usize>();
-        // With the place in the cache.
+        // 64 bytes are for its place in the cache.
         size_of::<Self>() + 64 + headers + self.body.as_ref().map_or(0, |body| body.len() + HEADER_BYTES)
     }
 

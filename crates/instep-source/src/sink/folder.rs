@@ -125,7 +125,7 @@ impl FolderSink {
             let stage = self.path.join(stage_folder(&self.purpose));
             self.open = Some(opened.map_err(Error::write(stage))?);
         }
-        // Opened above.
+        // It was opened above, so the error never occurs.
         self.open.as_ref().ok_or_else(|| Error::write(&self.path)(io::ErrorKind::NotFound.into()))
     }
 

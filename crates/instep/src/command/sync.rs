@@ -213,7 +213,7 @@ impl SyncCommand {
             });
             match (ended, former.take()) {
                 (Ok(Ended::Reloaded(next)), working) => {
-                    // Only options with a completed round are used again.
+                    // If new options fail, the last ones that completed a round are used again.
                     former = if has_waited.get() { Some(options) } else { working };
                     options = *next;
                 }

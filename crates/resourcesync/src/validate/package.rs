@@ -50,7 +50,7 @@ impl Validator {
     ) -> io::Result<PackageReport> {
         let mut out = Findings::new(&self.options);
         let directory = Directory::read(&mut source, limits)?;
-        // That of the manifest is a reason to refuse the package, too.
+        // A fault of the manifest is in both lists, because it is also a reason to refuse the package.
         let unusable = directory.unusable.iter().filter(|problem| !directory.problems.contains(problem));
         for PackageProblem { rule, what } in directory.problems.iter().chain(unusable) {
             let severity = if *rule == "ZIP-1" { Severity::Warning } else { Severity::Error };

@@ -135,7 +135,7 @@ impl DocumentSet {
         let Some(above) = index.header.as_ref().filter(|above| above.form == Form::Index) else { return };
         let is_it =
             |child: &Child| child.loc == *uri || self.find(&child.loc).is_some_and(|(found, _)| found == uri);
-        // A member that is not there leaves its time to others.
+        // The period of a member that is missing may be that of another document.
         let there: Vec<_> = index.children.iter().filter(|child| self.find(&child.loc).is_some()).collect();
         if index_uri == uri || index.children.iter().any(is_it) || !covers(above, &there, header) {
             return;

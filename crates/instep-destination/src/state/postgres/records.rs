@@ -76,7 +76,7 @@ impl WriteRecords for PostgresState {
                 (None, Some(owner)) => {
                     let sql = "UPDATE source SET url = $3 WHERE copy = $1 AND id = $2";
                     session.execute(sql, &[&copy, &owner.number(), &url])?;
-                    // The way began at the former URL.
+                    // The recorded way of discovery began at the former URL.
                     let sql = "DELETE FROM setting WHERE copy = $1 AND name = $2";
                     session.execute(sql, &[&copy, &owner.way_record()])?;
                     *owner

@@ -55,7 +55,7 @@ impl WriteRecords for SqliteState {
                 (Some(known), _) => known,
                 (None, Some(owner)) => {
                     transaction.execute("UPDATE source SET url = ?2 WHERE id = ?1", (owner.0, url))?;
-                    // The way began at the former URL.
+                    // The recorded way of discovery began at the former URL.
                     transaction.execute("DELETE FROM setting WHERE name = ?1", [owner.way_record()])?;
                     *owner
                 }

@@ -15,7 +15,7 @@ impl FleetState {
 
     /// Removes incoming files of a killed process: this process has the lock of the fleet's folder.
     pub(in crate::fleet) fn sweep_help(&self) {
-        // Nothing depends on it but room on the disk.
+        // A failure is ignored: the files only take room on the disk.
         let _ = fs::remove_dir_all(self.folder_of_help());
     }
 

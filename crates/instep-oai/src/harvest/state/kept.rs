@@ -266,7 +266,7 @@ impl HarvestCommit<'_> {
 
     pub(super) fn place(&mut self, number: StagedName, path: &str) -> Result<(), HarvestError> {
         if self.leaving.iter().any(|leaving| leaving == path) {
-            // The same list deletes the record and adds it again.
+            // The list deleted the record and now adds it again, so its file stays.
             self.connection.execute("DELETE FROM leaving WHERE path = ?1", [path])?;
             self.leaving.retain(|leaving| leaving != path);
         }

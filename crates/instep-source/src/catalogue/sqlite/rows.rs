@@ -138,7 +138,7 @@ impl LedgerRows for FileRows<'_> {
 
     fn undo(&mut self) -> Result<(), CatalogueError> {
         if self.connection.is_autocommit() {
-            // The fault has undone everything, and is the reason to report.
+            // The fault has undone the whole transaction, and is what is reported.
             return Ok(());
         }
         self.connection.execute_batch("ROLLBACK TO work; RELEASE work").doing(RECORDING)
@@ -154,7 +154,7 @@ impl LedgerRows for FileRows<'_> {
     }
 
     fn replace(&mut self, next: &Resource, changes: u8) -> Result<(), CatalogueError> {
-        // The row exists, so this time is not written.
+        // The row exists and keeps its time, so the 0 is not written.
         self.put(REPLACE, next, 0, changes).map(drop)
     }
 

@@ -59,7 +59,7 @@ impl WriteCatalogue for FileWriter {
         };
         let mut ledger = ChangeLog::new(FileRows::new(&self.connection), timeline, head);
         run(&mut ledger);
-        // The counts are of work that a fault has undone.
+        // If a fault has undone the transaction, its counts must not be written.
         still_open(&self.connection)?;
         let written = write_head(&self.connection, ledger.head, timeline.last());
         self.commit(written.and_then(|()| write_counters(&self.connection, &ledger.counters)))

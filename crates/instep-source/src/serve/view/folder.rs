@@ -48,7 +48,7 @@ impl SourceView {
         let order = FolderOrder { is_uri: self.holdings.prefixes_of(uri).iter().all(|(_, is_uri)| *is_uri) };
         let first = order.rank(from);
         let mut items = BTreeMap::new();
-        // Each part of the content has at most this many of them.
+        // The number of items of the present part of the content, of which each part gives at most `most`.
         let mut seen = 0;
         self.visit_folder(snapshot, uri, (order, &first), &mut |item, part| {
             seen = if part.is_first { 1 } else { seen + 1 };

@@ -28,7 +28,7 @@ pub(super) fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
 pub(super) fn civil_from_days(days: i64) -> (i64, u32, u32) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
-    // Less than an era, so that short divisions do.
+    // Less than the days of an era, so that 32 bits suffice, whose division is faster.
     let day_of_era = days.rem_euclid(146_097) as u32;
     let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);

@@ -65,7 +65,7 @@ impl<R: BufRead> DocumentReader<R> {
             Namespace::RsVariant(uri) => Some(uri.clone()),
             _ => None,
         };
-        // Once for the document: all its elements have it.
+        // Reported at the root only, because all elements of the document have the namespace.
         let found = match &*namespace {
             Namespace::SitemapVariant(uri) if depth == 0 => Some(format!("the namespace {uri}")),
             _ => None,
