@@ -30,7 +30,7 @@ use resourcesync::DateTime;
 pub(crate) use error::HarvestError;
 use folder::HarvestFolder;
 use identity::RepositoryIdentity;
-use requests::Repository;
+pub(crate) use requests::Repository;
 use state::HarvestState;
 pub(crate) use state::{HarvestStateView, HarvestedFile, HarvestedKind};
 
@@ -92,8 +92,7 @@ impl<'a> Harvest<'a> {
     /// # Errors
     /// If the folder or the state cannot be opened.
     pub(crate) fn open(
-        url: &RepositoryUrl,
-        client: Client,
+        repository: Repository,
         place: &Path,
         options: &'a HarvestOptions,
         monitor: &'a dyn PublishMonitor,
@@ -106,7 +105,6 @@ impl<'a> Harvest<'a> {
         };
         let mut state = HarvestState::open(place)?;
         state.settle(&mut folder)?;
-        let repository = Repository { url: url.clone(), client };
         Ok(Some(Self { repository, options, folder, state, monitor, ends, report: HarvestReport::default() }))
     }
 

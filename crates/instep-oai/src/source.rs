@@ -26,7 +26,9 @@ use links::{MOST_LINKS, siblings};
 
 use crate::{
     HarvestOptions, RepositoryUrl,
-    harvest::{Harvest, HarvestError, HarvestReport, HarvestStateView, HarvestedFile, HarvestedKind},
+    harvest::{
+        Harvest, HarvestError, HarvestReport, HarvestStateView, HarvestedFile, HarvestedKind, Repository,
+    },
 };
 
 /// A repository that a Source publishes.
@@ -93,7 +95,8 @@ impl SharedRepository {
         let ends = || ends() || self.ends.load(Ordering::Relaxed);
         // Connections belong to the runtime that opened them, so each harvest has its own client.
         let client = Client::new(self.http.clone())?;
-        let opened = Harvest::open(&self.url, client, &self.folder, &self.options, monitor, &ends)?;
+        let repository = Repository { url: self.url.clone(), client };
+        let opened = Harvest::open(repository, &self.folder, &self.options, monitor, &ends)?;
         let Some(mut harvest) = opened else { return Ok(()) };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let ended = runtime.block_on(harvest.run());

@@ -82,23 +82,28 @@ impl DemoCommand {
         );
         output.line("");
         output.line(format!("Done in {}.", elapsed(started.elapsed())));
-        if temporary.is_none() {
-            // At another address it would be refused: readers know the resources by this one.
-            let address = url.trim_start_matches("http://").trim_end_matches('/');
-            output.line(format!(
-                "Look around in {}; serve it again with: instep serve {} --listen {address}",
-                root.display(),
-                shell_argument(&origin.display().to_string())
-            ));
+        output.line(if temporary.is_none() {
+            next_in(&root, &origin, &url)
         } else {
-            output.line("Next: instep serve YOUR_FOLDER, then instep sync http://127.0.0.1:8080/ COPY");
-        }
+            "Next: instep serve YOUR_FOLDER, then instep sync http://127.0.0.1:8080/ COPY".to_owned()
+        });
         output.object(
             "summary",
             json!({ "command": "demo", "files": equal, "seconds": started.elapsed().as_secs_f64() }),
         );
         Ok(Exit::Done)
     }
+}
+
+/// Returns the line about a folder that stays, and whose Source was served at a URL.
+fn next_in(root: &Path, origin: &Path, url: &str) -> String {
+    // At another address it would be refused: readers know the resources by this one.
+    let address = url.trim_start_matches("http://").trim_end_matches('/');
+    let origin = shell_argument(&origin.display().to_string());
+    format!(
+        "Look around in {}; serve it again with: instep serve {origin} --listen {address}",
+        root.display()
+    )
 }
 
 /// Creates the folder. Refuses one that is not empty, because the demo writes and deletes in it.
