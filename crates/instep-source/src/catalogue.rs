@@ -197,7 +197,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(crate) fn set_meta(&self, values: Vec<(String, Option<Vec<u8>>)>) -> Result<(), CatalogueError> {
+    pub(crate) fn set_meta(&self, values: Vec<NamedValue>) -> Result<(), CatalogueError> {
         self.writer.run(move |ledger| ledger.set_meta(&values))
     }
 
@@ -247,7 +247,7 @@ impl Catalogue {
     pub(crate) fn set_patches(
         &self,
         patches: Vec<(u64, Patch)>,
-        beside: (String, Option<Vec<u8>>),
+        beside: NamedValue,
     ) -> Result<(), CatalogueError> {
         self.writer.run(move |ledger| {
             ledger.set_patches(&patches)?;

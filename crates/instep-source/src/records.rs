@@ -18,7 +18,7 @@ use std::{collections::BTreeMap, marker::PhantomData, path::Path};
 use instep_store::versioned;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::catalogue::{Catalogue, CatalogueError, Snapshot};
+use crate::catalogue::{Catalogue, CatalogueError, NamedValue, Snapshot};
 
 pub(crate) use moment::Moment;
 pub(crate) use opened::OpenedWith;
@@ -136,24 +136,24 @@ impl<T: Serialize + DeserializeOwned> RecordKind<T> {
     }
 
     /// Returns the record as the catalogue keeps it, under its name.
-    pub(crate) fn write(&self, record: &T) -> (String, Option<Vec<u8>>) {
+    pub(crate) fn write(&self, record: &T) -> NamedValue {
         self.write_part("", record)
     }
 
     /// Returns the record of a part as the catalogue keeps it, under its name.
-    pub(crate) fn write_part(&self, part: &str, record: &T) -> (String, Option<Vec<u8>>) {
+    pub(crate) fn write_part(&self, part: &str, record: &T) -> NamedValue {
         // Numbers, text, lists, and maps with text as keys: nothing that JSON cannot hold.
         let text = versioned::to_text(self.version, &Envelope { record }).unwrap_or_default();
         (format!("{}{part}", self.name), Some(text.into_bytes()))
     }
 
     /// Returns the operation that removes the record, under its name.
-    pub(crate) fn forget(&self) -> (String, Option<Vec<u8>>) {
+    pub(crate) fn forget(&self) -> NamedValue {
         self.forget_part("")
     }
 
     /// Returns the operation that removes the record of a part, under its name.
-    pub(crate) fn forget_part(&self, part: &str) -> (String, Option<Vec<u8>>) {
+    pub(crate) fn forget_part(&self, part: &str) -> NamedValue {
         (format!("{}{part}", self.name), None)
     }
 

@@ -1,6 +1,6 @@
 //! The arguments of a request, checked as the protocol has them (OAI-PMH §3.1 and §4). PURE.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use super::{item::is_set, token::ListToken};
 use crate::{datestamp::seconds, repository::is_prefix};
@@ -147,8 +147,8 @@ fn selection(format: String, mut given: BTreeMap<&str, String>) -> Result<Record
     {
         return Err(bad("from and until have different granularities"));
     }
-    let from = from.map(|text| limit("from", &text)).transpose()?.map(|(first, _)| first);
-    let until = until.map(|text| limit("until", &text)).transpose()?.map(|(_, last)| last);
+    let from = from.map(|text| limit("from", &text)).transpose()?.map(|seconds| *seconds.start());
+    let until = until.map(|text| limit("until", &text)).transpose()?.map(|seconds| *seconds.end());
     if let (Some(from), Some(until)) = (from, until)
         && from > until
     {
@@ -157,8 +157,8 @@ fn selection(format: String, mut given: BTreeMap<&str, String>) -> Result<Record
     Ok(RecordSelection { format, set, from, until })
 }
 
-/// Returns the first and the last second of a datestamp.
-fn limit(name: &str, text: &str) -> Result<(i64, i64), OaiFault> {
+/// Returns the seconds that a datestamp covers.
+fn limit(name: &str, text: &str) -> Result<RangeInclusive<i64>, OaiFault> {
     let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     let length = match shape.as_str() {
         "0000-00-00" => 86_400,
@@ -166,7 +166,7 @@ fn limit(name: &str, text: &str) -> Result<(i64, i64), OaiFault> {
         _ => 0,
     };
     match seconds(text).filter(|_| length > 0) {
-        Some(first) => Ok((first, first + length - 1)),
+        Some(first) => Ok(first..=first + length - 1),
         None => {
             Err(bad(format!("{name} {text:?} is not a datestamp: write YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ")))
         }

@@ -2,7 +2,7 @@
 
 use resourcesync::{DateTime, Digests, Uri};
 
-use super::{Catalogue, CatalogueError, ResourceState, Snapshot};
+use super::{Catalogue, CatalogueError, NamedValue, ResourceState, Snapshot};
 
 /// A version of a resource.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,7 +49,7 @@ impl Catalogue {
         &self,
         versions: Vec<(Uri, ResourceVersion)>,
         keep: Keep,
-        beside: (String, Option<Vec<u8>>),
+        beside: NamedValue,
     ) -> Result<Vec<Digests>, CatalogueError> {
         self.writer.run(move |ledger| {
             ledger.set_meta(std::slice::from_ref(&beside))?;
