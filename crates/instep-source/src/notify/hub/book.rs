@@ -6,6 +6,7 @@ mod subscription;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use crate::catalogue::HubSubscription;
+pub(super) use subscription::SubscriberCounts;
 use subscription::{LONGEST_WAIT, SECOND};
 
 /// The time for which a message is kept for a subscriber that is behind. After an hour the Change List is the better
@@ -16,14 +17,6 @@ const MOST_KEPT: usize = 1_000;
 
 /// The key of a subscription: its topic and its callback.
 pub(super) type Key = (String, String);
-
-/// The numbers of subscribers of a topic.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SubscriberCounts {
-    pub(crate) all: usize,
-    /// Those whose last delivery failed.
-    pub(crate) failing: usize,
-}
 
 /// The result of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,12 +173,7 @@ impl Book {
 
     /// Returns the numbers of subscribers of a topic.
     pub(super) fn subscribers(&self, topic: &str) -> SubscriberCounts {
-        let mut counts = SubscriberCounts::default();
-        for (_, subscription) in self.of_topic(topic) {
-            counts.all += 1;
-            counts.failing += usize::from(subscription.failures > 0);
-        }
-        counts
+        SubscriberCounts::of(self.of_topic(topic).map(|(_, subscription)| subscription))
     }
 
     /// Returns `true` if a topic has a subscriber.

@@ -1,4 +1,5 @@
-//! The time of the next attempt to deliver to a subscriber. PURE: time is an argument, in microseconds since 1970.
+//! The time of the next attempt to deliver to a subscriber, and counts of subscribers. PURE: time is an argument, in
+//! microseconds since 1970.
 
 use crate::catalogue::HubSubscription;
 
@@ -8,6 +9,26 @@ pub(super) const FIRST_WAIT: i64 = 5 * SECOND;
 pub(super) const LONGEST_WAIT: i64 = 3_600 * SECOND;
 /// The time after which a subscriber that only fails is given up (W10): three days outlast a weekend.
 pub(super) const GIVE_UP_AFTER: i64 = 3 * 24 * 3_600 * SECOND;
+
+/// The numbers of subscribers of a topic.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SubscriberCounts {
+    pub(crate) all: usize,
+    /// Those whose last delivery failed.
+    pub(crate) failing: usize,
+}
+
+impl SubscriberCounts {
+    /// Counts subscriptions.
+    pub(super) fn of<'s>(subscriptions: impl Iterator<Item = &'s HubSubscription>) -> Self {
+        let mut counts = Self::default();
+        for subscription in subscriptions {
+            counts.all += 1;
+            counts.failing += usize::from(subscription.failures > 0);
+        }
+        counts
+    }
+}
 
 impl HubSubscription {
     /// Returns `true` if an attempt may be made now. One that lies further ahead than the longest wait was set before the
