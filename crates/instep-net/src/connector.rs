@@ -158,7 +158,7 @@ impl Connector {
             Some(proxy) if !is_secure(&uri) => {
                 self.tcp.check_literal(&uri)?;
                 let stream = MaybeHttpsStream::Http(reach(proxy, self.tcp.clone()).await?);
-                Ok(Stream::new(stream, true))
+                Ok(Stream::with_proxy(stream))
             }
             _ => self.connect_to_end(uri, || self.tls()).await,
         }
@@ -203,7 +203,7 @@ impl Connector {
                 }
             }
         };
-        Ok(Stream::new(inner, false))
+        Ok(Stream::with_origin(inner))
     }
 }
 

@@ -19,10 +19,14 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates a stream. If `is_proxied` is `true`, the other end is a proxy, which expects the complete URI in each
-    /// request.
-    pub(crate) fn new(inner: MaybeHttpsStream<TokioIo<TcpStream>>, is_proxied: bool) -> Self {
-        Self { inner, is_proxied }
+    /// Creates a stream whose other end is the origin, directly or through a tunnel.
+    pub(crate) fn with_origin(inner: MaybeHttpsStream<TokioIo<TcpStream>>) -> Self {
+        Self { inner, is_proxied: false }
+    }
+
+    /// Creates a stream whose other end is a proxy, which expects the complete URI in each request.
+    pub(crate) fn with_proxy(inner: MaybeHttpsStream<TokioIo<TcpStream>>) -> Self {
+        Self { inner, is_proxied: true }
     }
 
     pub(crate) fn is_proxied(&self) -> bool {
