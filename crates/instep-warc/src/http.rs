@@ -156,7 +156,8 @@ struct DecodedBody<'b> {
 impl Read for DecodedBody<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Some(mut coded) = self.coded.take() {
-            // More than what is ready: where the buffer of the reader ends, that may be a single byte, which shows nothing.
+            // Reads on until there are enough bytes to recognize the coding: at the end of the reader's buffer a single read
+            // may return one byte.
             let missing = START - self.start.len() as u64;
             if let Err(error) = coded.by_ref().take(missing).read_to_end(&mut self.start) {
                 // The caller may read again, and must not find the end of the content then.

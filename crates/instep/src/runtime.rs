@@ -79,8 +79,8 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Asks the work to end at the first signal, and says what is still done before it ends (P9). Ends the
-    /// process at the second signal.
+    /// Requests the end of the work at the first signal, and prints what is still being finished (P9). Ends the process at
+    /// the second signal.
     pub(crate) fn listen(
         runtime: &Runtime,
         shutdown: impl Ending,

@@ -17,9 +17,9 @@ use crate::{
     store::{StagedName, StoreError},
 };
 
-/// A group of a worker is worth an object early if it is one of so many parts of what the run has committed. Half of a
-/// group is lost by a kill on average, which is 1 % then; transfers and a group that is just being committed are lost
-/// beside it.
+/// A group of a worker is put into an object early if it is at least this fraction, one fiftieth, of everything that the
+/// run has committed. A kill loses half of a group on average, which is 1 % then, and also the transfers under way and a
+/// group that is just being committed.
 const PARTS: usize = 50;
 
 /// The changes that will be committed together.

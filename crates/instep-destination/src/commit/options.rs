@@ -28,8 +28,8 @@ pub(crate) struct CommitOptions {
     pub soon: Duration,
     /// The number of resources from which on a group waits for [`Self::soon`] and not for [`Self::longest_wait`].
     pub enough: usize,
-    /// The longest time that it waits if the group is a certain part of what the run has committed before, and has
-    /// [`Self::few`] resources.
+    /// The longest time that it waits if the group is one fiftieth of everything that the run has committed before, and
+    /// has [`Self::few`] resources.
     pub early: Duration,
     /// The fewest resources of a group that waits for [`Self::early`] only.
     pub few: usize,

@@ -67,7 +67,7 @@ pub struct CapabilitySet {
     pub(crate) further: Vec<(Capability, Offer)>,
     /// `true` if its documents were translated from others, and do not exist at their URIs.
     pub(crate) is_translated: bool,
-    /// `true` if something was lost in that translation: what is not listed may still be there.
+    /// `true` if entries were lost in that translation: resources that are not listed may still exist.
     pub(crate) lacks_entries: bool,
 }
 

@@ -16,7 +16,7 @@ pub(super) enum Sight {
     Broken,
     /// The server answers that there is nothing (status 404 or 410).
     Gone,
-    /// The server refuses the request. Object storage does so too for what it does not have.
+    /// The server refuses the request. Object storage may also answer so if there is no such object.
     Denied,
     /// It is not requested: another scheme, or a host that is not allowed.
     Refused,

@@ -166,8 +166,8 @@ impl Draft {
         self.report_unusable(document, findings, unusable);
     }
 
-    /// Returns `true` if an entry out of scope deletes what is not held (A12): a Source that moved deletes what it had
-    /// elsewhere.
+    /// Returns `true` if an entry out of scope deletes a resource that is not held (A12): a Source that moved to another
+    /// host deletes its resources at the former one.
     fn is_deletion_of_nothing(&self, speaker: Option<&Origin>, entry: &Entry) -> Result<bool, Error> {
         if entry.metadata.change != Some(Change::Deleted) {
             return Ok(false);
@@ -177,8 +177,8 @@ impl Draft {
         Ok(is_outside && self.state.held(uri)?.is_none())
     }
 
-    /// Returns `true` if what is held has a change, as far as is known. One that is later than the last change that was
-    /// applied was left out: what is not selected stays as it is.
+    /// Returns `true` if the held state of a resource has a change already, as far as is known. A change that is later than
+    /// the last one that was applied to it was left out by a selection, so the held state does not have it.
     fn has_change(&self, entry: &Entry, changed: Option<DateTime>) -> Result<bool, Error> {
         let Some(held) = self.state.held(resource(&entry.loc).as_str())? else { return Ok(false) };
         let applied = plausible(held.metadata.datetime, Some(self.clocks.latest_time()));

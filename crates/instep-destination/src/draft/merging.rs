@@ -165,8 +165,8 @@ impl Merging<'_> {
     }
 
     /// Returns the action that the plan has for a resource by an earlier entry, or because it is owed, with the time by which
-    /// it is compared with an entry. Of an inventory without a time and a change without one, the times of the bytes
-    /// tell which is later (O770).
+    /// it is compared with an entry. If neither an inventory nor a change has a time, the times of the bytes show which
+    /// of them is later (O770).
     fn earlier(&self, desired: &Desired) -> Result<Option<Action>, StateError> {
         // A look-up by URI makes the plan build an index: not for a first reading, which has nothing earlier.
         let earlier = if self.may_hold_earlier { self.actions.for_uri(desired.uri.as_str())? } else { None };

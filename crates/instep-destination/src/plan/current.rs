@@ -65,8 +65,8 @@ pub(crate) fn currency(held: Fixity<'_>, remote: Fixity<'_>) -> Currency {
     }
 }
 
-/// Returns `true` if both sides have digests, but of different algorithms. An equal length and time then prove nothing:
-/// the Source says what the bytes are, so they are hashed again (O643).
+/// Returns `true` if both sides have digests, but of different algorithms. The held bytes are then hashed by the algorithm
+/// of the Source, because an equal length and time prove less than its digest (O643).
 pub(crate) fn share_no_algorithm(one: &Digests, other: &Digests) -> bool {
     one.strongest().is_some() && other.strongest().is_some() && one.agrees_with(other).is_none()
 }

@@ -1,7 +1,7 @@
 //! The record of the number of resources of a set that stay although they are gone at the Source.
 //!
 //! Resources whose time of deletion is known are rows of the state, and are counted there, so a kill cannot make the
-//! number wrong. Of the others only the number is recorded.
+//! number wrong. The others have no rows, and only their number is recorded.
 
 use serde::{Deserialize, Serialize};
 

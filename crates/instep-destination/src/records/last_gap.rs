@@ -1,6 +1,7 @@
 //! The record of the end of the last gap in the changes of a set: a change before it may have been missed, a later one
 //! was not. The time of an inventory is such an end, because a resource that it names may be gone in the next one
-//! without a change that says so. Of a new inventory that states no time, it is the time that the copy had reached before.
+//! without a change that states the deletion. If an inventory states no time, the end is the time that the copy had reached
+//! before.
 
 use resourcesync::DateTime;
 use serde::{Deserialize, Serialize};

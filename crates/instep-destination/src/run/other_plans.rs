@@ -1,5 +1,5 @@
-//! The plans of other sets in the same run: a set deletes nothing that another one lists, and what all of them give up is
-//! deleted.
+//! The plans of other sets in the same run: a set deletes no resource that another one lists, and a resource that all of
+//! them drop is deleted.
 
 use super::set::SetRun;
 
@@ -8,6 +8,6 @@ use super::set::SetRun;
 pub(crate) struct OtherPlans {
     /// Those that were made ahead of their turns; `None` until a set deletes anything.
     pub(crate) ahead: Option<Vec<SetRun>>,
-    /// Those before the present one, in a run that writes nothing: the state does not show what they do.
+    /// Those before the present one, in a run that writes nothing: the state does not show their actions.
     pub(crate) before: Vec<SetRun>,
 }

@@ -40,7 +40,8 @@ pub(super) fn remove(file: &Path) -> io::Result<()> {
     }
 }
 
-/// Reads the index of a file; `None` if it has none, or one that is damaged. That one stays: what it had is unknown.
+/// Reads the index of a file; `None` if it has none, or one that is damaged. A damaged one is left in place, because its
+/// content is unknown.
 pub(super) fn read(file: &Path) -> io::Result<Option<Vec<CdxjLine>>> {
     match fs::read_to_string(index_of(file)) {
         Ok(text) => Ok(Some(text.lines().filter_map(CdxjLine::parse).collect())),

@@ -21,9 +21,9 @@ pub(crate) enum PathContent {
     Folder,
     /// Nothing to publish: it does not exist, is hidden, left out or a link.
     Nothing,
-    /// A file or folder that not everybody can read: what was published of it stays as it was.
+    /// A file or folder that not everybody can read: its published state stays as it was.
     Unknown,
-    /// A fault of the disk or of the system hides it: what was published of it stays, and a later scan looks again.
+    /// A fault of the disk or of the system hides it: its published state stays, and a later scan looks again.
     Unreadable(Errno),
 }
 

@@ -85,8 +85,8 @@ fn named_as(sets: Vec<SetOptions>, kept: Vec<String>) -> Vec<SetOptions> {
     kept.into_iter().map(named).collect()
 }
 
-/// Returns the numbers of sets before and now. A removed set has none now, so that it leaves neither resources nor changes to
-/// a set that moves up; a new set in its place may be the same one under another name, and takes over what it had.
+/// Returns the numbers of sets before and now. A removed set has no number now, so that a set which moves up gets neither its
+/// resources nor its changes; a new set in its place may be the same one under another name, and gets both.
 fn moves(names: &[String], kept: &[String]) -> Vec<(u8, u8)> {
     let now = |(before, name): (usize, &String)| {
         let is_new = |now: &&String| !kept.contains(*now);

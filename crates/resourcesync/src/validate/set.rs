@@ -146,8 +146,8 @@ impl DocumentSet {
         out.push((uri, finding));
     }
 
-    /// Checks that a Capability List names a document that states to belong to it, if what it names for the capability is
-    /// not there: documents that are not offered any more stay in place for a while (NAV-4).
+    /// Checks that a Capability List names a document whose `up` link leads to the list, if the document that it names
+    /// instead is missing: documents that are not offered any more stay in place for a while (NAV-4).
     fn check_offer<'s>(&'s self, uri: &'s Uri, report: &Report, out: &mut Vec<(&'s Uri, Finding)>) {
         let Some(header) = report.header.as_ref().filter(|header| header.index().is_none()) else { return };
         let (Some(capability), Some(up)) = (header.capability(), header.up()) else { return };

@@ -182,7 +182,7 @@ pub(super) fn clear(session: &Session, copy: i64, uris: &[&str], masks: &[i64]) 
     Ok(())
 }
 
-/// Records deletions that changes named. Of several of one resource the last counts.
+/// Records deletions that changes named. If there are several of one resource, the last counts.
 pub(super) fn put_gone(
     session: &Session,
     copy: i64,
