@@ -24,8 +24,8 @@ struct InventoryTime {
 
 impl InventoryTime {
     /// Returns the time of the state that an entry lists. If the inventory has no time, the last modification shows
-    /// if a listed change came before or after it. Where no changes are, it would only outlast later inventories: a file
-    /// may be replaced by an older one, and a clock may go back (O34).
+    /// if a listed change came before or after it. Without changes it is not used: a later inventory may list an older
+    /// one, because a file may be replaced by an older file and a clock may go back (O34).
     fn of(self, metadata: &ResourceMetadata) -> Option<DateTime> {
         let datetime = plausible(metadata.datetime, self.latest);
         if self.at.is_some() || !self.meets_changes {
@@ -43,9 +43,9 @@ struct Part {
     linked: Vec<Desired>,
     /// Resources that exist and are not selected.
     excluded: Vec<Desired>,
-    /// The room that all of them take, in resources of usual size.
+    /// The memory that all of them take, in resources of usual size.
     weight: usize,
-    /// The number of selected ones when it was last known that none of them is there twice.
+    /// The number of selected resources when repeated ones were last removed.
     distinct: usize,
 }
 
@@ -171,7 +171,8 @@ impl Draft {
         Ok(())
     }
 
-    /// Returns `true` if the operator's limit leaves room for another resource. One that is listed twice takes it once.
+    /// Returns `true` if the operator's limit leaves room for another resource. One that is listed twice
+    /// counts once.
     fn has_room(&mut self, part: &mut Part) -> bool {
         let Some(most) = self.policy.limit else { return true };
         if self.inventory.selected >= most && part.distinct < part.selected.len() {

@@ -18,7 +18,8 @@ pub(crate) struct Ledger {
     pub(crate) debts: BTreeMap<(SetId, String), Option<Owed>>,
     pub(crate) refreshed: Vec<(Uri, ResourceMetadata)>,
     pub(crate) linked: Vec<(Uri, Vec<Link>)>,
-    /// The held resources whose mark changes: `true` if later bytes may have the same last modification (O22).
+    /// The held resources that become racy or are no longer so: `true` if later bytes may have the same last modification
+    /// (O22).
     pub(crate) racy: BTreeMap<String, bool>,
     pub(crate) left: Vec<(Uri, SetId)>,
     /// Resources that were deleted at the Source, each with the set and the time.

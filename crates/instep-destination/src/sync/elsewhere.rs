@@ -48,8 +48,8 @@ impl SyncRun<'_> {
         ));
     }
 
-    /// Returns plans of sets, of which nothing is reported: each set is planned again when its turn comes. If a plan `leaves`
-    /// its resources to them, none is kept: the state knows afterwards which resources they list.
+    /// Returns plans of sets. Nothing is reported about them, because each set is planned again when its turn comes. If a
+    /// plan `leaves` its resources to them, none is kept: the state knows afterwards which resources they list.
     async fn plan_unheard(
         &mut self,
         sets: &[CapabilitySet],

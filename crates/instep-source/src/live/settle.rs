@@ -79,7 +79,7 @@ impl Settle {
         self.not_before = Some(moment);
     }
 
-    /// Returns a moment, or the later one before which nothing is taken.
+    /// Returns a moment, or the end of the rest, before which nothing is taken, if that is later.
     pub(super) fn rested(&self, moment: Instant) -> Instant {
         self.not_before.map_or(moment, |rest| rest.max(moment))
     }

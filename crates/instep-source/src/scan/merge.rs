@@ -31,7 +31,7 @@ pub(super) struct Merge<'a, 'p> {
     pub(super) seen: u64,
     /// The spool for new states that are not hashed here.
     pub(super) spool: Option<StateSpool>,
-    /// The number of states that went there.
+    /// The number of states that were copied to the spool.
     pub(super) kept: u64,
     pub(super) skips: Skips,
     pub(super) withheld: WithheldDeletions,
@@ -184,7 +184,7 @@ impl<'a, 'p> Merge<'a, 'p> {
         self.monitor.problem(&PublishProblem::skipped(root.path(path).display().to_string(), what));
     }
 
-    /// Counts one, and reports the progress now and then.
+    /// Counts a file or row that was compared, and reports the progress now and then.
     pub(super) fn saw_one(&mut self) {
         self.seen += 1;
         if self.seen.is_multiple_of(1_024) && self.reported.elapsed() >= PROGRESS_EVERY {

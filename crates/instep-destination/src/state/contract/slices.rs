@@ -114,7 +114,7 @@ fn groups_of_several_workers_are_one_copy(at: &TestPlace) {
     assert!(first.have_others_done().unwrap() && board.have_others_done().unwrap());
     let held = names(&*state);
     assert_eq!(held.len(), 15);
-    // Each row has a number of its own, by which later runs mark the resources that a list names.
+    // Each row has its own number, by which later runs remember the resources that a list names.
     let numbers: BTreeSet<_> = state.held_after(None, 99).unwrap().iter().map(|held| held.id).collect();
     assert_eq!(numbers.len(), 15);
     let shares = first.shares().unwrap();

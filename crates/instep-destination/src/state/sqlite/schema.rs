@@ -130,6 +130,6 @@ ALTER TABLE held ADD COLUMN "offset" INTEGER;
 ALTER TABLE held ADD COLUMN packed INTEGER;
 "#;
 
-/// A mark of resources whose bytes may be replaced without a new last modification (O22). Resources of earlier versions
-/// do not have it.
+/// The racy resources, whose bytes may be replaced without a new last modification (O22). Resources of earlier versions
+/// count as not racy.
 const VERSION_12: &str = "ALTER TABLE held ADD COLUMN racy INTEGER NOT NULL DEFAULT 0;";

@@ -119,7 +119,7 @@ fn a_copy_of_formats_11_and_12_has_its_bytes_where_they_were() {
         };
         let pack = |number: &str| format!("packs/67beb12f1dbc2952/{number}-000000.warc.gz").into_boxed_str();
         assert_eq!(place("a.txt"), (pack("756e32148c6970cb"), 0, 316, false), "{version}");
-        // The mark that version 11 did not have is `false`.
+        // Version 11 did not record which resources are racy, so they are not.
         assert_eq!(place("d/b.html"), (pack("3cefad428a7ee977"), 952, 316, is_racy), "{version}");
         assert_eq!(place("large.bin").2, 1_500_000);
         let totals = PackTotals { objects: 3, bytes: 1_501_584, dead: 632 };

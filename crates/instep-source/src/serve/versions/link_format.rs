@@ -68,7 +68,7 @@ fn date(version: &ResourceVersion) -> String {
     http_date(version.datetime)
 }
 
-/// Returns a datetime as HTTP writes it, to the second before it.
+/// Returns a datetime in the form of HTTP, rounded down to the second.
 pub(super) fn http_date(datetime: DateTime) -> String {
     let seconds = u64::try_from(datetime.unix_micros().div_euclid(1_000_000)).unwrap_or_default();
     httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
