@@ -1,5 +1,6 @@
 //! The records of the state: sets, held resources, pending retries, checkpoints and documents.
 
+use instep_store::NameKind;
 use resourcesync::{Change, DateTime, Digests, Uri};
 
 use crate::{
@@ -100,6 +101,16 @@ impl HeldResource {
     /// Returns `true` if a set holds it.
     pub(crate) fn is_in(&self, set: SetId) -> bool {
         self.sets & set.mask() != 0
+    }
+
+    /// Returns the kind of a name that its path shows: a file if it has the path itself, a folder if it lies below.
+    pub(crate) fn kind_shown_at(&self, path: &CopyPath) -> Option<NameKind> {
+        let rest = self.path.as_str().strip_prefix(path.as_str())?;
+        match rest.as_bytes().first() {
+            None => Some(NameKind::File),
+            Some(b'/') => Some(NameKind::Folder),
+            Some(_) => None,
+        }
     }
 
     /// Returns `true` if it is a version that is kept beside its resource.

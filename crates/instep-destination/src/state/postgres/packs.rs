@@ -72,14 +72,8 @@ impl ReadPacks for PostgresState {
     }
 
     fn kind_at(&self, path: &CopyPath) -> Result<Option<NameKind>, StateError> {
-        let below = format!("{}/", path.as_str());
-        for held in self.held_like(path)? {
-            if held.path == *path {
-                return Ok(Some(NameKind::File));
-            }
-            if held.path.as_str().starts_with(&below) {
-                return Ok(Some(NameKind::Folder));
-            }
+        if let Some(kind) = self.held_like(path)?.iter().find_map(|held| held.kind_shown_at(path)) {
+            return Ok(Some(kind));
         }
         if !self.may_have(CopyTable::Held)? {
             return Ok(None);
@@ -87,7 +81,7 @@ impl ReadPacks for PostgresState {
         // The range from a slash to the byte after it has everything that begins with the path and a slash. The index
         // has the beginnings of names.
         let (from, to) = (format!("{}/", path.key()), format!("{}0", path.key()));
-        let behind = format!("{}0", path.as_str());
+        let (below, behind) = (format!("{}/", path.as_str()), format!("{}0", path.as_str()));
         let is_folder = self.is(IN_FOLDER, &[&self.copy, &from, &to, &below, &behind])?;
         Ok(is_folder.then_some(NameKind::Folder))
     }

@@ -54,18 +54,13 @@ impl ReadPacks for SqliteState {
     }
 
     fn kind_at(&self, path: &CopyPath) -> Result<Option<NameKind>, StateError> {
-        let below = format!("{}/", path.as_str());
-        for held in self.held_like(path)? {
-            if held.path == *path {
-                return Ok(Some(NameKind::File));
-            }
-            if held.path.as_str().starts_with(&below) {
-                return Ok(Some(NameKind::Folder));
-            }
+        if let Some(kind) = self.held_like(path)?.iter().find_map(|held| held.kind_shown_at(path)) {
+            return Ok(Some(kind));
         }
         let key = path.key();
         // The range from a slash to the byte after it has everything that begins with the path and a slash.
-        let range = (format!("{key}/"), format!("{key}0"), &below, format!("{}0", path.as_str()));
+        let path = path.as_str();
+        let range = (format!("{key}/"), format!("{key}0"), format!("{path}/"), format!("{path}0"));
         let is_folder = self
             .connection
             .prepare_cached(
