@@ -22,6 +22,7 @@ mod resource_list;
 mod robots;
 mod rotation;
 mod set;
+mod set_input;
 mod source;
 mod view;
 mod writer;

@@ -8,6 +8,7 @@ use super::{
     measure::{EntryMeter, room_for_entries},
     place::CHANGE_LIST,
     rotation::{LoggedChange, rotate},
+    set_input::SetInput,
     view::{Now, SetView},
     writer::RenderedDocuments,
 };
@@ -94,13 +95,12 @@ fn starting(view: &dyn SetView, now: Now, single: bool) -> Result<PublishedChang
 /// Writes the lists that changed, and the index over them. Lists older than `needed_from` are removed from the index
 /// if it has more than the policy allows; also returns these, or what one plain list has no room for.
 pub(super) fn render(
-    policy: &SourcePolicy,
-    set: &SetPolicy,
-    view: &dyn SetView,
+    input: SetInput<'_>,
     lists: ChangeLists,
     needed_from: Option<Moment>,
     documents: &mut RenderedDocuments<'_>,
 ) -> Result<(PublishedChangeLists, Vec<Span>), Error> {
+    let SetInput { policy, set, view } = input;
     let ChangeLists { mut published, first_new, dropped } = lists;
     let writer = ListWriter { policy, set, view };
     if published.single {

@@ -12,6 +12,7 @@ use super::{
     SetPolicy, SourcePolicy,
     entry::resource_entry,
     place::{RESOURCE_LIST, SITEMAP, part_name, snapshot_name},
+    set_input::SetInput,
     view::{Now, SetResources, SetView},
     writer::{DocumentPage, RenderedDocuments},
 };
@@ -31,13 +32,12 @@ const RENEWED_EVERY: Duration = Duration::from_secs(10);
 /// Returns `true` if a new snapshot must be published. Without changes there is none, unless the operator requests
 /// it.
 pub(super) fn is_due(
-    policy: &SourcePolicy,
-    set: &SetPolicy,
-    view: &dyn SetView,
+    input: SetInput<'_>,
     held: Option<&PublishedResourceList>,
     changes_reach_back_to: Option<Moment>,
     now: Now,
 ) -> Result<bool, Error> {
+    let SetInput { policy, set, view } = input;
     let Some(held) = held else { return Ok(true) };
     let lists = &policy.lists;
     if lists.snapshot
@@ -74,9 +74,7 @@ fn has_own_index(policy: &SourcePolicy, set: &SetPolicy, held: &PublishedResourc
 
 /// Writes a new snapshot if one is due or a document of the old one is missing.
 pub(super) fn render(
-    policy: &SourcePolicy,
-    set: &SetPolicy,
-    view: &dyn SetView,
+    input: SetInput<'_>,
     held: Option<PublishedResourceList>,
     due: bool,
     now: Now,
@@ -88,6 +86,7 @@ pub(super) fn render(
     if let Some(held) = held.filter(|held| !due && in_place(held, documents)) {
         return Ok(held);
     }
+    let SetInput { policy, set, view } = input;
     let write = |form, documents: &mut RenderedDocuments<'_>| -> Result<Vec<String>, Error> {
         SnapshotLists { policy, set, view, now, form }.render(documents)
     };

@@ -7,12 +7,12 @@
 use resourcesync::{Capability, Entry, Metadata};
 
 use super::{
-    SetPolicy, SourcePolicy,
     archive::{Archive, Offers, SupersededSnapshot},
     capability_list, change_dump, change_list,
     place::{CHANGE_DUMP, CHANGE_LIST, RESOURCE_DUMP, RESOURCE_LIST},
     resource_dump, resource_list,
-    view::{Now, SetView, StagedDumps},
+    set_input::SetInput,
+    view::{Now, StagedDumps},
     writer::RenderedDocuments,
 };
 use crate::{
@@ -25,9 +25,7 @@ use crate::{
 
 /// One set while its documents are written.
 pub(super) struct SetPublication<'a, 'd> {
-    policy: &'a SourcePolicy,
-    set: &'a SetPolicy,
-    view: &'a dyn SetView,
+    input: SetInput<'a>,
     now: Now,
     documents: &'a mut RenderedDocuments<'d>,
     archive: Option<Archive<'a>>,
@@ -39,19 +37,17 @@ pub(super) struct SetPublication<'a, 'd> {
 impl<'a, 'd> SetPublication<'a, 'd> {
     /// Begins with a set whose archives kept this until now.
     pub(super) fn new(
-        policy: &'a SourcePolicy,
-        set: &'a SetPolicy,
-        view: &'a dyn SetView,
+        input: SetInput<'a>,
         now: Now,
         archived: &'a ArchiveSummary,
         documents: &'a mut RenderedDocuments<'d>,
     ) -> Result<Self, Error> {
-        let archive = Archive::open(policy, set, archived, now.at);
+        let archive = Archive::open(input.policy, input.set, archived, now.at);
         if archive.is_none() {
-            documents.drop_archive(&set.name, archived)?;
+            documents.drop_archive(&input.set.name, archived)?;
         }
         let (offered, next) = (Vec::new(), PublishedSet::default());
-        Ok(Self { policy, set, view, now, documents, archive, offered, next })
+        Ok(Self { input, now, documents, archive, offered, next })
     }
 
     /// Writes the documents of the set that differ from those in place. Returns the record of the next state.
@@ -61,13 +57,14 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         former: Option<&PublishedResourceDump>,
         staged: StagedDumps,
     ) -> Result<PublishedSet, Error> {
-        let lists = if self.set.change_list {
-            Some(change_list::plan(self.policy, self.view, held.change_list.clone(), self.now)?)
+        let SetInput { policy, set, view } = self.input;
+        let lists = if set.change_list {
+            Some(change_list::plan(policy, view, held.change_list.clone(), self.now)?)
         } else {
             None
         };
         let reaches = lists.as_ref().map(change_list::ChangeLists::reaches_back_to);
-        if self.set.resource_list {
+        if set.resource_list {
             self.resource_list(held.resource_list.as_ref(), reaches)?;
         }
         // Readers of the former dump continue with the Change Lists, which must reach back to it.
@@ -79,8 +76,8 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         let reached = held.change_dump.as_ref().map(|dump| dump.until);
         self.change_dump(staged.changes.or_else(|| held.change_dump.clone()), reached)?;
         self.archives()?;
-        self.offered.extend(self.set.channels.iter().cloned());
-        capability_list::render(self.policy, self.set, &self.offered, self.documents)?;
+        self.offered.extend(set.channels.iter().cloned());
+        capability_list::render(policy, set, &self.offered, self.documents)?;
         Ok(self.next)
     }
 
@@ -89,13 +86,12 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         held: Option<&PublishedResourceList>,
         reaches: Option<Moment>,
     ) -> Result<(), Error> {
-        let (policy, set, view) = (self.policy, self.set, self.view);
         // One plain Change List may be too short for the changes of one publication. The Resource List has them, and
         // is equivalent to one made at the beginning of the Change List.
         let at = reaches.map_or(self.now.at, |reaches| reaches.0.max(self.now.at));
         let now = Now { at, ..self.now };
-        let due = resource_list::is_due(policy, set, view, held, reaches, now)?;
-        let list = resource_list::render(policy, set, view, held.cloned(), due, now, self.documents)?;
+        let due = resource_list::is_due(self.input, held, reaches, now)?;
+        let list = resource_list::render(self.input, held.cloned(), due, now, self.documents)?;
         if let (Some(archive), Some(held)) = (&mut self.archive, held.filter(|held| held.at != list.at)) {
             let (at, completed) = (held.at, held.completed);
             let superseded =
@@ -113,7 +109,7 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         former: Option<&PublishedResourceDump>,
         staged: Option<PublishedResourceDump>,
     ) -> Result<(), Error> {
-        let (policy, set) = (self.policy, self.set);
+        let SetInput { policy, set, .. } = self.input;
         let dump = staged.or_else(|| held.cloned());
         self.next.resource_dump = match resource_dump::render(policy, set, dump, self.documents)? {
             Some(dump) => Some(dump),
@@ -122,7 +118,7 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         };
         let held = held.filter(|held| self.next.resource_dump.as_ref() != Some(held));
         if let (Some(archive), Some(held)) = (&mut self.archive, held) {
-            let parts = resource_dump::files(self.set, held, self.documents);
+            let parts = resource_dump::files(set, held, self.documents);
             let (at, completed) = (held.at, held.completed);
             let superseded = SupersededSnapshot { at, completed, name: RESOURCE_DUMP, parts: &parts };
             archive.resource_dump(&superseded, self.documents)?;
@@ -139,8 +135,7 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         let dumped = self.next.resource_dump.as_ref().map(|dump| dump.at);
         let needed_from =
             self.next.resource_list.as_ref().map(|list| list.at).into_iter().chain(dumped).min();
-        let (policy, set, view) = (self.policy, self.set, self.view);
-        let (lists, leaving) = change_list::render(policy, set, view, lists, needed_from, self.documents)?;
+        let (lists, leaving) = change_list::render(self.input, lists, needed_from, self.documents)?;
         if let Some(archive) = &mut self.archive {
             archive.change_lists(leaving, self.documents)?;
         }
@@ -154,7 +149,7 @@ impl<'a, 'd> SetPublication<'a, 'd> {
         dump: Option<PublishedChangeDump>,
         reached: Option<Moment>,
     ) -> Result<(), Error> {
-        let (policy, set) = (self.policy, self.set);
+        let SetInput { policy, set, .. } = self.input;
         let rendered = change_dump::render(policy, set, dump, reached, self.documents)?;
         let Some((dump, leaving)) = rendered else { return Ok(()) };
         if let Some(archive) = &mut self.archive {
@@ -178,7 +173,7 @@ impl<'a, 'd> SetPublication<'a, 'd> {
 
     /// Adds an entry to the Capability List (CAP-6, CAP-7).
     fn offer(&mut self, capability: Capability, document: &str) {
-        let mut entry = Entry::new(self.set.place.uri(document));
+        let mut entry = Entry::new(self.input.set.place.uri(document));
         entry.metadata = Metadata::with_capability(capability);
         self.offered.push(entry);
     }

@@ -7,6 +7,7 @@ use super::{
     fit::Omissions,
     robots,
     set::SetPublication,
+    set_input::SetInput,
     view::{Before, Now, SetView},
     writer::{ReadArchive, RenderedDocuments},
 };
@@ -42,7 +43,8 @@ pub(crate) fn render(
     for (set, view) in policy.sets.iter().zip(views) {
         let held = held.sets.get(&set.name).cloned().unwrap_or_default();
         let staged = before.staged.get(&set.name).cloned().unwrap_or_default();
-        let publication = SetPublication::new(policy, set, *view, now, &held.archive, &mut documents)?;
+        let input = SetInput { policy, set, view: *view };
+        let publication = SetPublication::new(input, now, &held.archive, &mut documents)?;
         let former = before.former_dumps.get(&set.name);
         sets.insert(set.name.clone(), publication.render(&held, former, staged)?);
     }
