@@ -24,8 +24,9 @@ struct KeptProblem {
 }
 
 impl KeptProblem {
-    fn new(kind: ProblemKind, uri: &str, what: impl Into<String>, costs: bool) -> Self {
-        Self { kind, uri: uri.to_owned(), what: what.into(), costs, lacks: None }
+    /// Returns a problem that costs an entry or a document.
+    fn new(kind: ProblemKind, uri: &str, what: impl Into<String>) -> Self {
+        Self { kind, uri: uri.to_owned(), what: what.into(), costs: true, lacks: None }
     }
 }
 
@@ -35,17 +36,17 @@ impl Problems {
 
     /// Adds something that costs an entry or a document.
     pub(crate) fn problem(&mut self, kind: ProblemKind, uri: &str, what: impl Into<String>) {
-        self.add(KeptProblem::new(kind, uri, what, true));
+        self.add(KeptProblem::new(kind, uri, what));
     }
 
     /// Adds an entry that cannot be used.
     pub(crate) fn unusable(&mut self, kind: ProblemKind, uri: &str, what: impl Into<String>) {
-        self.add_unusable(KeptProblem::new(kind, uri, what, true));
+        self.add_unusable(KeptProblem::new(kind, uri, what));
     }
 
     /// Adds an entry whose URI may not be requested.
     pub(crate) fn refused(&mut self, uri: &str, refusal: &Refusal) {
-        let problem = KeptProblem::new(ProblemKind::OutOfScope, uri, refusal.to_string(), true);
+        let problem = KeptProblem::new(ProblemKind::OutOfScope, uri, refusal.to_string());
         self.add_unusable(KeptProblem { lacks: refusal.lacks(), ..problem });
     }
 
@@ -61,7 +62,7 @@ impl Problems {
 
     /// Adds something that costs nothing.
     pub(crate) fn warning(&mut self, kind: ProblemKind, uri: &str, what: impl Into<String>) {
-        self.add(KeptProblem::new(kind, uri, what, false));
+        self.add(KeptProblem { costs: false, ..KeptProblem::new(kind, uri, what) });
     }
 
     fn add(&mut self, problem: KeptProblem) {
