@@ -1,11 +1,17 @@
 //! Listens to the channels of one Source that is followed.
 
-use std::path::PathBuf;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use instep_destination::{ChannelWatch, SharedCallbacks, Shutdown, SyncOptions};
-use tokio::task::JoinHandle;
+use tokio::{task::JoinHandle, time::sleep};
 
 use crate::definition::SourceDefinition;
+
+/// The first pause and the longest one after an attempt to find channels that failed.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(15 * 60));
 
 /// The channels of a Source that are listened to.
 pub(super) struct SourceWatch {
@@ -24,21 +30,14 @@ pub(super) async fn watch(
     ending: Shutdown,
     news: impl Fn() + Send,
 ) {
-    let opened = tokio::select! {
-        opened = ChannelWatch::open(&options, &folder, callbacks.as_ref()) => opened,
+    let channels = tokio::select! {
+        channels = found(&options, &folder, callbacks.as_ref()) => channels,
         () = ending.requested() => return,
     };
-    let channels = match opened {
-        Ok(channels) if channels.is_empty() => {
-            tracing::debug!(url = %options.url, "no channel is offered: it is looked at by time only");
-            return;
-        }
-        Ok(channels) => channels,
-        Err(error) => {
-            tracing::debug!(url = %options.url, %error, "its channels cannot be found");
-            return;
-        }
-    };
+    if channels.is_empty() {
+        tracing::debug!(url = %options.url, "no channel is offered: it is looked at by time only");
+        return;
+    }
     loop {
         tokio::select! {
             () = channels.news() => news(),
@@ -46,4 +45,18 @@ pub(super) async fn watch(
         }
     }
     channels.end().await;
+}
+
+/// Finds the channels of a Source. An attempt that fails, as when a machine starts before its network, is repeated: the next
+/// look may be weeks ahead.
+async fn found(options: &SyncOptions, folder: &Path, callbacks: Option<&SharedCallbacks>) -> ChannelWatch {
+    let mut pause = PAUSES.0;
+    loop {
+        match ChannelWatch::open(options, folder, callbacks).await {
+            Ok(channels) => return channels,
+            Err(error) => tracing::debug!(url = %options.url, %error, "its channels cannot be found"),
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(PAUSES.1);
+    }
 }
