@@ -381,6 +381,20 @@ mod tests {
     }
 
     #[test]
+    fn o743_a_host_that_does_not_answer_is_not_waited_for_by_each_connection() {
+        let Some(server) = PostgresServer::start() else { return };
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let hosts = format!("{},127.0.0.1:{}", silent.local_addr().unwrap(), server.port());
+        let mut address = Address::parse(&format!("postgres://instep@{hosts}/copies")).unwrap();
+        address.opens_within = Duration::from_secs(3);
+        for _ in 0..3 {
+            Session::open(&address).unwrap();
+        }
+        silent.set_nonblocking(true).unwrap();
+        assert_eq!(std::iter::from_fn(|| silent.accept().ok()).count(), 1);
+    }
+
+    #[test]
     fn o544_work_that_is_to_end_does_not_wait_for_an_answer_for_ever() {
         use std::io::{Read as _, Write as _};
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
