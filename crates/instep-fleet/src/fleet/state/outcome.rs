@@ -154,9 +154,13 @@ impl FleetState {
                     standing.success = Some(now);
                 }
             }
-        } else if let Some(began) = standing.began {
-            // It was interrupted: it is due since the look began, also if only an operator requested that.
-            standing.due = standing.due.min(began);
+        } else {
+            if outcome.has_measured() {
+                // The Source works, and waits for an operator: nothing else would end its failures.
+                (standing.failures, standing.quarantined) = (0, false);
+            }
+            // If it was interrupted, it is due since the look began, also if only an operator requested that.
+            standing.due = standing.due.min(standing.began.unwrap_or(standing.due));
         }
         if let Some((held, bytes)) = outcome.holds {
             self.figures.bytes = self.figures.bytes.saturating_sub(standing.bytes) + bytes;
@@ -203,7 +207,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        FleetOptions, FleetPlace,
+        FleetOptions, FleetPlace, SourceState,
         record::{FleetRecord, ReadSources},
     };
 
@@ -239,6 +243,26 @@ mod tests {
         assert_eq!(look(LookVerdict::Failed, 4), (1, Some(4)));
         assert_eq!(look(LookVerdict::Unchanged, 0), (0, Some(0)));
         assert_eq!(look(LookVerdict::Outage, 8), (0, Some(8)));
+    }
+
+    #[tokio::test]
+    async fn o746_a_source_that_failed_before_it_was_measured_waits_for_approval() {
+        let (mut state, definition) = with_one_source();
+        let mut look = |outcome: LookOutcome| {
+            let source = FleetSource::clone(state.sources.get(&definition.name).unwrap());
+            let ending = state.conclude(&definition, (source.hold, &outcome), 2_000).unwrap();
+            let standing = ending.standing;
+            let is = (standing.state(true, 2_000), standing.failures, ending.alert.map(|alert| alert.kind));
+            state.sources.insert(Arc::new(FleetSource { standing, ..source }));
+            is
+        };
+        let failed =
+            || LookOutcome { verdict: Some(LookVerdict::Failed), exit_code: 4, ..LookOutcome::default() };
+        assert_eq!(look(failed()), (SourceState::Failing, 1, None));
+        assert_eq!(look(failed()), (SourceState::Failing, 2, None));
+        assert_eq!(look(failed()), (SourceState::Failing, 3, Some(AlertKind::Failing)));
+        let measured = LookOutcome { sized: Some((3, 9)), ..LookOutcome::default() };
+        assert_eq!(look(measured), (SourceState::Waiting, 0, Some(AlertKind::Recovered)));
     }
 
     #[tokio::test]
