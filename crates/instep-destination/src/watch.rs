@@ -2,11 +2,12 @@
 
 use std::{path::Path, sync::Arc};
 
+use instep_net::Client;
 use resourcesync::Uri;
 
 use crate::{
     CallbackOptions, Error, SyncOptions,
-    discover::discover,
+    discover::{Discovered, discover},
     documents::Documents,
     listen::{Callbacks, Listener},
 };
@@ -45,14 +46,28 @@ impl ChannelWatch {
         folder: &Path,
         callbacks: Option<&SharedCallbacks>,
     ) -> Result<Self, Error> {
-        let unusable = |error| Error::Usage { what: format!("{:?} is not a URL: {error}", options.url) };
-        let url = Uri::parse(&options.url).map_err(unusable)?;
-        let client = options.access.client(&options.url)?;
-        let documents = Documents::new(client.clone(), folder);
-        let source = discover(&url, &options.selection.sets, &documents).await?;
+        let (source, client) = found(options, folder).await?;
         let mut listener = Listener::new(callbacks.map(|callbacks| Arc::clone(&callbacks.0)));
         listener.listen_to(&source, &client);
         Ok(Self(listener))
+    }
+
+    /// Finds the channels that the Source of the run offers now, listens to these, and closes all others. If documents that lead
+    /// to channels do not arrive, everything stays as it is.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub async fn renew(&mut self, options: &SyncOptions, folder: &Path) -> Result<(), Error> {
+        let (source, client) = found(options, folder).await?;
+        if source.troubles.iter().all(|trouble| !trouble.costs_a_set) {
+            self.0.listen_to(&source, &client);
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if a channel was open, and is not any more: the Source may have moved or withdrawn it.
+    pub fn has_lost_one(&self) -> bool {
+        self.0.has_lost_one()
     }
 
     /// Returns `true` if the Source offers no channel that can be listened to.
@@ -71,4 +86,14 @@ impl ChannelWatch {
     pub async fn end(self) {
         self.0.end().await;
     }
+}
+
+/// Finds the documents of the Source of a run, with the client of its requests.
+async fn found(options: &SyncOptions, folder: &Path) -> Result<(Discovered, Client), Error> {
+    let unusable = |error| Error::Usage { what: format!("{:?} is not a URL: {error}", options.url) };
+    let url = Uri::parse(&options.url).map_err(unusable)?;
+    let client = options.access.client(&options.url)?;
+    let documents = Documents::new(client.clone(), folder);
+    let source = discover(&url, &options.selection.sets, &documents).await?;
+    Ok((source, client))
 }

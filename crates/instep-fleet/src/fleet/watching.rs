@@ -6,7 +6,10 @@ use std::{
 };
 
 use instep_destination::{ChannelWatch, SharedCallbacks, Shutdown, SyncOptions};
-use tokio::{task::JoinHandle, time::sleep};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, sleep, sleep_until},
+};
 
 use crate::definition::SourceDefinition;
 
@@ -23,14 +26,14 @@ pub(super) struct SourceWatch {
 }
 
 /// Calls `news` whenever a Source may have something new, until it should end. Then it ends the subscriptions at
-/// hubs.
+/// hubs. A channel that is lost is looked for in the documents of the Source again, because it may have moved.
 pub(super) async fn watch(
     (options, folder): (SyncOptions, PathBuf),
     callbacks: Option<SharedCallbacks>,
     ending: Shutdown,
     news: impl Fn() + Send,
 ) {
-    let channels = tokio::select! {
+    let mut channels = tokio::select! {
         channels = found(&options, &folder, callbacks.as_ref()) => channels,
         () = ending.requested() => return,
     };
@@ -38,11 +41,31 @@ pub(super) async fn watch(
         tracing::debug!(url = %options.url, "no channel is offered: it is looked at by time only");
         return;
     }
+    let (mut pause, mut renewed_at) = (PAUSES.0, None);
     loop {
+        if renewed_at.is_none() && channels.has_lost_one() {
+            renewed_at = Some(Instant::now() + pause);
+        }
         tokio::select! {
-            () = channels.news() => news(),
+            () = channels.news() => {
+                news();
+                continue;
+            }
+            () = sleep_until(renewed_at.unwrap_or_else(Instant::now)), if renewed_at.is_some() => {}
             () = ending.requested() => break,
         }
+        let renewed = tokio::select! {
+            renewed = channels.renew(&options, &folder) => renewed,
+            () = ending.requested() => break,
+        };
+        if let Err(error) = renewed {
+            tracing::debug!(url = %options.url, %error, "its channels cannot be found again");
+        }
+        if channels.is_empty() {
+            break;
+        }
+        pause = if channels.has_lost_one() { (pause * 2).min(PAUSES.1) } else { PAUSES.0 };
+        renewed_at = None;
     }
     channels.end().await;
 }
