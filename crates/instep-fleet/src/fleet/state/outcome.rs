@@ -59,8 +59,8 @@ impl FleetState {
     /// no failure of a Source, so that nothing else would say so.
     pub(in crate::fleet) fn outage_news(&mut self, outcome: &LookOutcome) -> Option<String> {
         match outcome.verdict {
-            Some(LookVerdict::Outage) if !self.has_outage => {
-                self.has_outage = true;
+            Some(LookVerdict::Outage) if self.figures.outage.is_none() => {
+                self.figures.outage = Some(outcome.summary.clone());
                 Some(format!(
                     "Runs cannot use the place of their copies, and are tried again: {}",
                     outcome.summary
@@ -68,9 +68,9 @@ impl FleetState {
             }
             // The others show nothing about it.
             Some(LookVerdict::Changed | LookVerdict::Unchanged | LookVerdict::Behind | LookVerdict::More)
-                if self.has_outage =>
+                if self.figures.outage.is_some() =>
             {
-                self.has_outage = false;
+                self.figures.outage = None;
                 Some("Runs can use the place of their copies again".to_owned())
             }
             _ => None,
@@ -277,6 +277,21 @@ mod tests {
         assert!(due(&mut state) >= 2_000 + 15 * 60);
         state.pushed.insert(definition.name.clone());
         assert_eq!(due(&mut state), 2_000 + BETWEEN_PUSHED_FAILURES);
+    }
+
+    #[tokio::test]
+    async fn o748_an_outage_of_the_place_of_the_copies_is_among_the_figures_until_it_is_over() {
+        let options = FleetOptions::new("fleet");
+        let mut state = FleetState::new(options, RequestGate::open_until(Instant::now()), None).unwrap();
+        let mut outage_after = |verdict| {
+            let summary = "the bucket is away".to_owned();
+            state.outage_news(&LookOutcome { verdict: Some(verdict), summary, ..LookOutcome::default() });
+            state.figures().outage
+        };
+        assert_eq!(outage_after(LookVerdict::Unchanged), None);
+        assert_eq!(outage_after(LookVerdict::Outage).as_deref(), Some("the bucket is away"));
+        assert!(outage_after(LookVerdict::Failed).is_some(), "it shows nothing about the place");
+        assert_eq!(outage_after(LookVerdict::Changed), None);
     }
 
     #[tokio::test]
