@@ -37,13 +37,13 @@ pub(super) async fn watch(
         channels = found(&options, &folder, callbacks.as_ref()) => channels,
         () = ending.requested() => return,
     };
-    if channels.is_empty() {
+    if channels.is_empty() && !channels.is_to_renew() {
         tracing::debug!(url = %options.url, "no channel is offered: it is looked at by time only");
         return;
     }
     let (mut pause, mut renewed_at) = (PAUSES.0, None);
     loop {
-        if renewed_at.is_none() && channels.has_lost_one() {
+        if renewed_at.is_none() && channels.is_to_renew() {
             renewed_at = Some(Instant::now() + pause);
         }
         tokio::select! {
@@ -61,10 +61,10 @@ pub(super) async fn watch(
         if let Err(error) = renewed {
             tracing::debug!(url = %options.url, %error, "its channels cannot be found again");
         }
-        if channels.is_empty() {
+        if channels.is_empty() && !channels.is_to_renew() {
             break;
         }
-        pause = if channels.has_lost_one() { (pause * 2).min(PAUSES.1) } else { PAUSES.0 };
+        pause = if channels.is_to_renew() { (pause * 2).min(PAUSES.1) } else { PAUSES.0 };
         renewed_at = None;
     }
     channels.end().await;
