@@ -116,6 +116,11 @@ impl Listener {
         channel.is_some_and(|channel| channel.state.is_connected())
     }
 
+    /// Returns `true` if a channel was open, and is not any more.
+    pub(crate) fn has_lost_one(&self) -> bool {
+        self.channels.values().any(|channel| channel.state.is_lost())
+    }
+
     /// Returns `true` if no channel is listened to.
     pub(crate) fn has_no_channel(&self) -> bool {
         self.channels.is_empty()

@@ -118,9 +118,10 @@ impl SourceStanding {
         let is_overdue = now > self.overdue();
         match self {
             Self { paused: true, .. } => SourceState::Paused,
+            // Before its failures: only an operator ends this.
+            _ if self.waits_for_approval(approve) => SourceState::Waiting,
             Self { quarantined: true, .. } => SourceState::Quarantined,
             Self { failures: 1.., .. } => SourceState::Failing,
-            _ if self.waits_for_approval(approve) => SourceState::Waiting,
             _ if self.is_new() => SourceState::New,
             Self { pending: 1.., .. } => SourceState::Behind,
             Self { exit_code: Some(exit_code::DONE), in_step: true, .. } if !is_overdue => {
@@ -240,6 +241,16 @@ mod tests {
         assert_eq!([1_000, 1_600, 2_000].map(|now| look(1_600, 1_660).due_at(now)), [1_060, 1_660, 1_660]);
         assert_eq!(look(1_001 + CLOCKS_APART, 90_000).due_at(1_000), 1_000);
         assert_eq!(SourceStanding { due: 5, ..SourceStanding::default() }.due_at(1_000), 5);
+    }
+
+    #[test]
+    fn o746_a_source_that_nothing_but_an_approval_lets_go_on_waits_for_it_also_if_it_failed() {
+        let failed = SourceStanding { sized: Some((1, 1)), failures: 9, ..SourceStanding::default() };
+        let quarantined = SourceStanding { quarantined: true, ..failed.clone() };
+        assert_eq!([&failed, &quarantined].map(|one| one.state(true, 0)), [SourceState::Waiting; 2]);
+        assert_eq!(failed.state(false, 0), SourceState::Failing);
+        let approved = SourceStanding { approved: true, ..failed };
+        assert_eq!(approved.state(true, 0), SourceState::Failing);
     }
 
     #[test]

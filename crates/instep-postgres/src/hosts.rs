@@ -1,17 +1,27 @@
 //! Several servers of one database: their URL, as libpq writes it (`postgres://me@one:5432,two/copies`), and connecting to
 //! one after the other.
 
-use std::{borrow::Cow, time::Duration};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    iter,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use tokio::time::timeout;
 use tokio_postgres::{
     Client, Config, Connection, Error, Socket,
-    config::{Host, LoadBalanceHosts},
+    config::{Host, LoadBalanceHosts, TargetSessionAttrs},
     tls::MakeTlsConnect,
 };
 
 /// The port of a server without one.
 const PORT: &str = "5432";
+
+/// The place of the host that took the last connection, for each list of hosts. After a failover the first of them may be a
+/// machine that does not answer, and each connection would wait for it again.
+static LAST: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
 
 /// Returns a URL whose servers are parameters, if it has several, because other parsers accept this form too. Of
 /// several servers the one that accepts writes is used, unless the URL says otherwise.
@@ -46,8 +56,8 @@ pub(crate) fn as_parameters(text: &str) -> Cow<'_, str> {
     format!("{scheme}://{path}?{}", parameters.join("&")).into()
 }
 
-/// Connects to the first host that takes the connection within this time. If none does, returns the error of the last one;
-/// `None` if that did not answer.
+/// Connects to the first host that takes the connection within this time; the one that took the last connection is tried
+/// first. If none does, returns the error of the last one; `None` if that did not answer.
 pub(crate) async fn connect<T>(
     config: &Config,
     tls: T,
@@ -56,14 +66,39 @@ pub(crate) async fn connect<T>(
 where
     T: MakeTlsConnect<Socket> + Clone,
 {
+    let (hosts, list) = (each_host(config), list_of(config));
+    let first = list.as_deref().map_or(0, last_of).min(hosts.len() - 1);
+    let others = (0..hosts.len()).filter(move |place| *place != first);
     let mut last = None;
-    for host in each_host(config) {
-        last = timeout(within, host.connect(tls.clone())).await.ok();
+    for place in iter::once(first).chain(others) {
+        last = timeout(within, hosts[place].connect(tls.clone())).await.ok();
         if matches!(last, Some(Ok(_))) {
+            note_last(list, place);
             break;
         }
     }
     last
+}
+
+/// Returns the list of hosts in a configuration, if one of them is to accept writes; `None` if any will do, so that their order
+/// is the operator's.
+fn list_of(config: &Config) -> Option<String> {
+    let is_one_of_them = config.get_target_session_attrs() == TargetSessionAttrs::ReadWrite;
+    let list = || format!("{:?} {:?} {:?}", config.get_hosts(), config.get_hostaddrs(), config.get_ports());
+    is_one_of_them.then(list)
+}
+
+/// Returns the place of the host of a list that took the last connection; that of the first host if none has.
+fn last_of(list: &str) -> usize {
+    let last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    last.get(list).copied().unwrap_or_default()
+}
+
+/// Remembers the place of the host of a list that has taken a connection.
+fn note_last(list: Option<String>, place: usize) {
+    if let Some(list) = list {
+        LAST.lock().unwrap_or_else(PoisonError::into_inner).insert(list, place);
+    }
 }
 
 /// Returns the configuration for each host, in the order in which they are tried. The client of PostgreSQL waits without

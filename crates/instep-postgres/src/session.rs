@@ -35,6 +35,11 @@ const MOST_STATEMENTS: usize = 256;
 /// and again.
 const KNOWN: Duration = Duration::from_secs(1);
 
+/// The time after which the server ends a connection that does nothing within a transaction, in its words. The server hears
+/// nothing of a machine that has failed or hangs: the locks of that transaction would hold all others up for two hours. It is
+/// shorter than the time after which a process counts as dead, so that whoever removes it need not wait for its locks.
+const MOST_IDLE: &str = "10s";
+
 /// A connection, with the statements that it has prepared.
 pub struct Session {
     /// The server and the schema.
@@ -93,7 +98,9 @@ impl Session {
             "SET search_path TO {}; SET client_min_messages TO warning;
              SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
              SELECT set_config(name, value, false) FROM (VALUES ('plan_cache_mode', 'force_generic_plan'), ('jit', 'off'))
-             AS wanted (name, value) WHERE current_setting(name, true) <> value",
+             AS wanted (name, value) WHERE current_setting(name, true) <> value;
+             SELECT set_config(name, '{MOST_IDLE}', false) FROM (VALUES ('idle_in_transaction_session_timeout'))
+             AS wanted (name) WHERE current_setting(name, true) = '0'",
             quoted(&address.schema)
         );
         session.batch(&settings).map_err(|error| PostgresError::of(&address.shown, error))?;
@@ -132,6 +139,27 @@ impl Session {
         let mut begun = pin!(self.client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED"));
         // Polled once, which queues the request. Its answer is not awaited.
         let _ = begun.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    }
+
+    /// Begins a transaction that shows one moment, and in which its reader may pause.
+    ///
+    /// # Errors
+    /// If the server fails.
+    pub fn begin_moment(&self) -> Result<(), tokio_postgres::Error> {
+        self.batch("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")?;
+        self.allow_pauses()
+    }
+
+    /// Lets the present transaction pause for as long as the work in it does, which may wait for a pipe. It must not have locks
+    /// that others need.
+    ///
+    /// # Errors
+    /// If the server fails.
+    pub fn allow_pauses(&self) -> Result<(), tokio_postgres::Error> {
+        self.batch(&format!(
+            "SELECT set_config(name, '0', true) FROM (VALUES ('idle_in_transaction_session_timeout'))
+             AS wanted (name) WHERE current_setting(name, true) = '{MOST_IDLE}'"
+        ))
     }
 
     /// Runs statements without results.
@@ -293,6 +321,41 @@ mod tests {
     }
 
     #[test]
+    fn o741_a_machine_that_stands_still_within_a_transaction_keeps_its_locks_for_seconds_only() {
+        let Some(server) = PostgresServer::start() else { return };
+        let open = || Session::open(&Address::parse(&server.url()).unwrap()).unwrap();
+        let (still, other) = (open(), open());
+        still.begin();
+        still.batch("SELECT pg_advisory_xact_lock(741)").unwrap();
+        // The server refuses the lock after a minute, so that this test ends.
+        other.batch("SET lock_timeout TO '60s'; SELECT pg_advisory_lock(741)").unwrap();
+        assert!(still.batch("COMMIT").is_err() && still.is_closed(), "its transaction was ended");
+    }
+
+    #[test]
+    fn o741_a_transaction_whose_reader_may_pause_is_not_ended() {
+        let Some(server) = PostgresServer::start() else { return };
+        let session = Session::open(&Address::parse(&server.url()).unwrap()).unwrap();
+        let limit = || {
+            let sql = "SELECT current_setting('idle_in_transaction_session_timeout')";
+            session.one(sql, &[]).unwrap().get::<_, String>(0)
+        };
+        session.begin();
+        assert_eq!(limit(), MOST_IDLE);
+        session.allow_pauses().unwrap();
+        assert_eq!(limit(), "0");
+        session.batch("COMMIT").unwrap();
+        assert_eq!(limit(), MOST_IDLE, "the next transaction has the limit again");
+        session.begin_moment().unwrap();
+        assert_eq!(limit(), "0");
+        session.batch("ROLLBACK").unwrap();
+        // The limit of an operator stays.
+        session.batch("SET idle_in_transaction_session_timeout TO '5s'").unwrap();
+        session.begin_moment().unwrap();
+        assert_eq!(limit(), "5s");
+    }
+
+    #[test]
     fn o465_a_server_that_takes_a_connection_and_says_nothing_counts_as_lost() {
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("postgres://me@{}/copies", silent.local_addr().unwrap());
@@ -315,6 +378,20 @@ mod tests {
         assert!(failure.may_pass(), "{failure}");
         let reason = failure.into_reason().to_string();
         assert!(!reason.contains("does not answer"), "the second host refuses: {reason}");
+    }
+
+    #[test]
+    fn o743_a_host_that_does_not_answer_is_not_waited_for_by_each_connection() {
+        let Some(server) = PostgresServer::start() else { return };
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let hosts = format!("{},127.0.0.1:{}", silent.local_addr().unwrap(), server.port());
+        let mut address = Address::parse(&format!("postgres://instep@{hosts}/copies")).unwrap();
+        address.opens_within = Duration::from_secs(3);
+        for _ in 0..3 {
+            Session::open(&address).unwrap();
+        }
+        silent.set_nonblocking(true).unwrap();
+        assert_eq!(std::iter::from_fn(|| silent.accept().ok()).count(), 1);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 #[derive(Debug, Default)]
 pub(super) struct ChannelState {
     socket: AtomicBool,
+    has_been_open: AtomicBool,
     /// The topic with a subscription, and the end of its lease.
     lease: Mutex<Option<(Uri, Instant)>>,
 }
@@ -22,6 +23,7 @@ pub(super) struct ChannelState {
 impl ChannelState {
     /// Records that the WebSocket is open or closed. Returns `true` if it was open before.
     pub(super) fn set_connected(&self, is_connected: bool) -> bool {
+        self.has_been_open.fetch_or(is_connected, Relaxed);
         self.socket.swap(is_connected, Relaxed)
     }
 
@@ -32,6 +34,7 @@ impl ChannelState {
 
     /// Records the lease that a hub granted. Returns `true` if there was one before.
     pub(super) fn set_leased(&self, topic: &Uri, until: Instant) -> bool {
+        self.has_been_open.store(true, Relaxed);
         self.held().replace((topic.clone(), until)).is_some()
     }
 
@@ -49,6 +52,11 @@ impl ChannelState {
     /// Returns `true` if a transport is open.
     pub(super) fn is_open(&self) -> bool {
         self.is_connected() || self.held().is_some()
+    }
+
+    /// Returns `true` if a transport was open, and none is any more.
+    pub(super) fn is_lost(&self) -> bool {
+        self.has_been_open.load(Relaxed) && !self.is_open()
     }
 
     fn held(&self) -> MutexGuard<'_, Option<(Uri, Instant)>> {

@@ -26,4 +26,6 @@ pub struct FleetFigures {
     pub held_back: Option<String>,
     /// The fault for which the record of the fleet cannot be read or written now.
     pub record_fault: Option<String>,
+    /// The fault for which looks cannot use the database or the object storage of their copies now.
+    pub outage: Option<String>,
 }

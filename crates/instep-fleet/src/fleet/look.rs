@@ -57,6 +57,11 @@ pub(super) struct LookOutcome {
 }
 
 impl LookOutcome {
+    /// Returns `true` if the look only measured the Source, whose copy an operator has to approve.
+    pub(super) fn has_measured(&self) -> bool {
+        self.verdict.is_none() && self.exit_code == exit_code::DONE
+    }
+
     /// Returns the outcome of a look that a fault in the program ended.
     pub(super) fn broken(error: &JoinError) -> Self {
         let summary = format!("A fault in the program ended the look: {error}");

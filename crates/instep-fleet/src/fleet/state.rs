@@ -91,8 +91,6 @@ pub(super) struct FleetState {
     figures: FleetFigures,
     /// The reason why no look begins, as it was reported last.
     reported: Option<String>,
-    /// `true` if the last looks could not reach the database or the object storage of their copies.
-    has_outage: bool,
     /// The time of the last search for a Source that is due; before the first one, later than any.
     searched: i64,
 }
@@ -123,7 +121,6 @@ impl FleetState {
             options,
             figures: FleetFigures::default(),
             reported: None,
-            has_outage: false,
             searched: i64::MAX,
         })
     }

@@ -259,6 +259,29 @@ async fn o904_a_followed_source_that_is_not_due_is_listened_to_after_a_start() {
     running.await.unwrap().unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o742_the_channels_of_a_followed_source_that_cannot_be_reached_at_a_start_are_looked_for_again() {
+    let a = with_files(1);
+    let dir = tempfile::tempdir().unwrap();
+    let mut definition = source("a", &a);
+    (definition.follow, definition.cadence) = (true, Cadence::Every { seconds: 86_400 });
+    let configured = [definition];
+    let open = || Fleet::open(options(dir.path()), &configured, Arc::new(Quiet)).unwrap();
+    let fleet = open();
+    until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
+    drop(fleet);
+    a.fail_always("capabilitylist.xml", Fault::Status(404));
+    let before = a.requests_for("capabilitylist.xml");
+    let (fleet, shutdown) = (open(), Shutdown::new());
+    let running = tokio::spawn({
+        let (fleet, shutdown) = (fleet.clone(), shutdown.clone());
+        async move { fleet.run(shutdown).await }
+    });
+    until_so(|| a.requests_for("capabilitylist.xml") > before + 2).await;
+    shutdown.request();
+    running.await.unwrap().unwrap();
+}
+
 /// The least that a look is granted.
 const LEAST: u64 = 1 << 20;
 

@@ -58,6 +58,7 @@ each_engine! {
     holding::what_is_paused_or_changed_is_not_claimed
     operating::o268_an_action_is_done_on_all_named_sources_or_on_none
     operating::o269_a_damaged_definition_is_named_and_can_be_removed_or_configured_again
+    operating::o745_a_definition_of_a_newer_version_is_not_to_be_removed
     operating::o270_a_source_with_another_url_or_folder_is_a_new_one
     ; shared
     operating::o271_a_fleet_has_no_copy_or_source_in_the_url_of_its_state

@@ -173,11 +173,19 @@ pub(super) fn look_fields(name: &SourceName, standing: &SourceStanding) -> Vec<F
 pub(super) fn read(row: &FieldRow) -> Result<FleetSource, FieldFault> {
     columns(row).map_err(|fault| {
         let name = row.string(26).unwrap_or_default();
-        FieldFault(format!(
-            "Source {name}: {}; remove it with instep source remove {name}, and add it again",
-            fault.0
-        ))
+        let remedy = if is_of_newer_version(row) {
+            "it seems to be of a newer version of instep: use that version here too".to_owned()
+        } else {
+            format!("remove it with instep source remove {name}, and add it again")
+        };
+        FieldFault(format!("Source {name}: {}; {remedy}", fault.0))
     })
+}
+
+/// Returns `true` if the definition of a Source is whole, and has something that this version does not know.
+fn is_of_newer_version(row: &FieldRow) -> bool {
+    let json = row.text(0).ok().flatten().unwrap_or_default();
+    serde_json::from_str::<SourceDefinition>(json).is_err_and(|error| error.is_data())
 }
 
 fn columns(row: &FieldRow) -> Result<FleetSource, FieldFault> {

@@ -111,8 +111,11 @@ impl Pacing {
             LookVerdict::Changed => {
                 Self { interval: within(self.interval / 2), ..well }.due_by(cadence, now, seed)
             }
-            LookVerdict::Unchanged => Self { interval: within(self.interval.saturating_mul(3) / 2), ..well }
-                .due_by(cadence, now, seed),
+            // Rounded up, so that an interval of one second grows too.
+            LookVerdict::Unchanged => {
+                let interval = within(self.interval.saturating_mul(3).div_ceil(2));
+                Self { interval, ..well }.due_by(cadence, now, seed)
+            }
             LookVerdict::Behind => Self { interval: rules.shortest, ..well }.due_by(cadence, now, seed),
             LookVerdict::More => Self { due: now, ..well },
             LookVerdict::Outage => Self { due: later(now, AFTER_OUTAGE, seed), ..self },

@@ -120,6 +120,18 @@ fn a_source_that_changes_is_looked_at_more_often_and_a_quiet_one_less() {
 }
 
 #[test]
+fn o744_an_interval_of_one_second_grows_too() {
+    let rules = PacingRules { shortest: 1, ..RULES };
+    let mut pacing = Pacing::new(0, &rules);
+    let mut intervals = Vec::new();
+    for _ in 0..5 {
+        pacing = pacing.after(LookVerdict::Unchanged, &Cadence::Adaptive, &rules, (0, 0));
+        intervals.push(pacing.interval);
+    }
+    assert_eq!(intervals, [2, 3, 5, 8, 12]);
+}
+
+#[test]
 fn a_source_that_fails_is_left_alone_for_longer_then_in_quarantine_and_comes_back() {
     let mut pacing = Pacing::new(0, &RULES);
     let mut pauses = Vec::new();

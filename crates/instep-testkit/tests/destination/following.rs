@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use futures_util::SinkExt as _;
 
-use instep_destination::{MaxDelete, Outcome, SyncOptions, TestMonitor, status, sync};
+use instep_destination::{ChannelWatch, MaxDelete, Outcome, SyncOptions, TestMonitor, status, sync};
+use instep_testkit::FakeSource;
 
 use crate::support::Copy;
 
@@ -146,4 +147,32 @@ fn a_message_on_a_channel_leads_to_a_look_at_the_change_list() {
     });
     assert_eq!(copy.sync().exit_code(), 0);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o749_a_set_whose_documents_did_not_arrive_may_have_channels() {
+    let source = FakeSource::start().with_resources([("a.txt", "a")]);
+    let list = format!(
+        "<url><loc>{}</loc><rs:md capability=\"capabilitylist\"/></url></urlset>",
+        source.url("second.xml")
+    );
+    source.rewrite(".well-known/resourcesync", move |text| text.replace("</urlset>", &list));
+    let folder = tempfile::tempdir().unwrap();
+    let options = SyncOptions::new(source.url(""), folder.path().join("copy"));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut channels = ChannelWatch::open(&options, folder.path(), None).await.unwrap();
+        assert!(channels.is_empty() && channels.is_to_renew());
+        let second = format!(
+            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+             xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:ln rel=\"up\" href=\"{}\"/>\
+             <rs:md capability=\"capabilitylist\"/><url><loc>ws://{}/channel</loc>\
+             <rs:md capability=\"change-notification\"/></url></urlset>",
+            source.description_url(),
+            source.host()
+        );
+        source.serve("second.xml", second);
+        channels.renew(&options, folder.path()).await.unwrap();
+        assert!(!channels.is_empty() && !channels.is_to_renew());
+    });
 }

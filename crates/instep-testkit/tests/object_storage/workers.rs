@@ -1,5 +1,5 @@
 //! Several `instep run` that keep one fleet, with its state in PostgreSQL and the bytes in a bucket: one is killed, one is
-//! stopped for longer than its lease, and the database crashes while they work.
+//! stopped for longer than its lease, and the database crashes, or fails over, while they work.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
@@ -26,6 +26,8 @@ pub(super) fn text(source: &str, number: usize) -> String {
 /// A fleet, its database and its bucket.
 pub(crate) struct SharedFleet {
     database: PostgresServer,
+    /// The standby of the database; `None` if it has none.
+    standby: Option<PostgresServer>,
     bucket: S3Server,
     psql: PathBuf,
     room: TempDir,
@@ -53,12 +55,39 @@ impl SharedFleet {
     pub(crate) fn new() -> Option<Self> {
         let [psql] = peers::find(["psql"])?;
         let (database, bucket) = (PostgresServer::start()?, S3Server::moto()?);
-        Some(Self { database, bucket, psql, room: tempfile::tempdir().unwrap() })
+        Some(Self { database, standby: None, bucket, psql, room: tempfile::tempdir().unwrap() })
+    }
+
+    /// Returns a fleet whose database has a synchronous standby. `None` if a peer is missing.
+    fn with_standby() -> Option<Self> {
+        let fleet = Self::new()?;
+        let standby = fleet.database.synchronous_standby()?;
+        Some(Self { standby: Some(standby), ..fleet })
+    }
+
+    /// Stops the database as a crash does, and lets its standby take over.
+    fn fail_over(&self) {
+        self.database.stop_at_once();
+        self.standby.iter().for_each(PostgresServer::promote);
+    }
+
+    /// Returns the URL of the database, with all its servers.
+    fn url(&self) -> String {
+        match &self.standby {
+            None => self.database.url(),
+            Some(standby) => {
+                format!(
+                    "postgres://instep@127.0.0.1:{},127.0.0.1:{}/copies",
+                    self.database.port(),
+                    standby.port()
+                )
+            }
+        }
     }
 
     pub(super) fn command(&self, words: &[&str]) -> Command {
         let mut command = instep(words);
-        command.args(["--state", &self.database.url()]).current_dir(self.room.path());
+        command.args(["--state", &self.url()]).current_dir(self.room.path());
         self.bucket.configure(&mut command);
         command
     }
@@ -93,7 +122,7 @@ impl SharedFleet {
 
     /// Runs a statement with psql, without our code.
     pub(crate) fn sql(&self, sql: &str) -> String {
-        let url = self.database.url();
+        let url = format!("{}?target_session_attrs=read-write", self.url());
         let run = Run::of(Command::new(&self.psql).args(["-A", "-t", "-X", "-c", sql, &url]));
         run.stdout.trim().to_owned()
     }
@@ -115,6 +144,35 @@ impl SharedFleet {
         let sources = listed.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let sources = sources.filter(|line| line["type"] == "source");
         sources.map(|source| (source["state"].as_str().unwrap().to_owned(), source)).collect()
+    }
+
+    /// Waits until the fleet has this number of Sources, all of them in step.
+    fn wait_in_step(&self, sources: usize) {
+        wait_for(|| {
+            let states = self.states();
+            let is_so = states.len() == sources && states.iter().all(|(state, _)| state == "in-step");
+            if is_so { Ok(()) } else { Err(format!("not every Source is in step: {states:?}")) }
+        });
+    }
+
+    /// Asserts that the copies equal their Sources, and that no resource was fetched more than twice, nothing placed twice, and
+    /// no change recorded twice.
+    fn assert_complete(&self, names: &[&str], sources: &[FakeSource]) {
+        for (name, source) in names.iter().zip(sources) {
+            let truth: Vec<_> = (0..FILES).map(|number| text(name, number)).collect();
+            assert_eq!(self.resources(name), truth, "{name}");
+            let more =
+                source.tally().into_iter().filter(|(path, count)| path.starts_with("n/") && *count > 2);
+            assert_eq!(more.count(), 0, "{name}: what was in transfer is fetched once more");
+        }
+        assert_eq!(
+            self.sql("SELECT count(*) FROM instep.pack WHERE dead > 0"),
+            "0",
+            "nothing was placed twice"
+        );
+        let looks = self
+            .sql("SELECT max(n) FROM (SELECT sum(changed) AS n FROM instep_fleet.look GROUP BY source) AS s");
+        assert_eq!(looks, FILES.to_string(), "no change is recorded twice");
     }
 
     /// Returns the resources of a copy as they are in the bucket, in the order of their URIs.
@@ -157,11 +215,7 @@ fn workers_that_are_killed_or_stopped_and_a_database_that_crashes_cost_no_copy_a
     fleet.database.begin();
 
     // The others take over the Sources of the two, and the copies are complete.
-    wait_for(|| {
-        let states = fleet.states();
-        let is_so = states.len() == names.len() && states.iter().all(|(state, _)| state == "in-step");
-        if is_so { Ok(()) } else { Err(format!("not every Source is in step: {states:?}")) }
-    });
+    fleet.wait_in_step(names.len());
     // The stopped worker continues a look at a Source that another worker has now. It commits nothing, and registers
     // again.
     workers[stopped].signal("-CONT");
@@ -173,21 +227,8 @@ fn workers_that_are_killed_or_stopped_and_a_database_that_crashes_cost_no_copy_a
     );
     assert_eq!(fleet.sql(&sql), "1", "the one that was stopped has registered again");
 
-    for (name, source) in names.iter().zip(&sources) {
-        let truth: Vec<_> = (0..FILES).map(|number| text(name, number)).collect();
-        assert_eq!(fleet.resources(name), truth, "{name}");
-        let twice = source.tally().into_iter().filter(|(path, count)| path.starts_with("n/") && *count > 2);
-        assert_eq!(
-            twice.count(),
-            0,
-            "{name}: what was fetched by a worker that is gone is fetched once more"
-        );
-    }
-    assert_eq!(fleet.sql("SELECT count(*) FROM instep.pack WHERE dead > 0"), "0", "nothing was placed twice");
+    fleet.assert_complete(&names, &sources);
     assert_eq!(fleet.sql("SELECT count(*) FROM instep_fleet.source WHERE worker IS NOT NULL"), "0");
-    let looks = fleet
-        .sql("SELECT max(n) FROM (SELECT sum(changed) AS n FROM instep_fleet.look GROUP BY source) AS s");
-    assert_eq!(looks, FILES.to_string(), "no change is recorded twice");
 
     // The fleet continues to follow changes.
     sources[1].put(HELD, "another text");
@@ -197,6 +238,29 @@ fn workers_that_are_killed_or_stopped_and_a_database_that_crashes_cost_no_copy_a
         // A failed look is repeated at its next turn, which is awaited here.
         text => Err(format!("{text:?}: {:?}", fleet.states())),
     });
+}
+
+#[test]
+fn workers_go_on_with_a_standby_that_takes_over_and_none_of_them_counts_as_dead() {
+    let Some(fleet) = SharedFleet::with_standby() else { return };
+    let names = ["a", "b", "c", "d", "e"];
+    let sources = names.map(|name| fleet.add(name));
+    for held in &sources[..2] {
+        held.fail(HELD, [Fault::Hold]);
+    }
+    let _workers =
+        ["one", "two"].map(|folder| fleet.work(folder, &["--retries", "0", "--runs-per-host", "1"]));
+    for held in &sources[..2] {
+        held.wait_for(HELD, 1);
+    }
+    let workers = || fleet.sql("SELECT string_agg(id::text, ' ' ORDER BY id) FROM instep_fleet.worker");
+    let before = workers();
+    assert_eq!(before.split(' ').count(), 2, "{before}");
+    fleet.fail_over();
+    sources[..2].iter().for_each(FakeSource::release);
+    fleet.wait_in_step(names.len());
+    fleet.assert_complete(&names, &sources);
+    assert_eq!(workers(), before);
 }
 
 #[test]

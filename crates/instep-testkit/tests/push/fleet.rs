@@ -6,7 +6,8 @@ use instep_testkit::{Server, free_port, instep, wait_until};
 
 use super::{
     destination::publish,
-    support::{Peer, TOPIC, topical},
+    framework::Channel,
+    support::{Peer, TOPIC, topical, topical_at},
 };
 
 #[test]
@@ -41,4 +42,23 @@ fn hubs_of_many_sources_call_one_address_and_each_wakes_its_own_source() {
     ended.sort_by_key(ToString::to_string);
     topics.sort_by_key(ToString::to_string);
     assert_eq!(ended, topics, "CN-19");
+}
+
+#[test]
+fn o747_a_channel_that_moves_is_listened_to_in_its_new_place() {
+    let (mut first, mut second) = (Channel::open(), Channel::open());
+    let source = topical(None, &[("change", &first.socket())]);
+    let home = tempfile::tempdir().unwrap();
+    let (at, origins) = (source.url(""), [first.origin(), second.origin()]);
+    let table = format!(
+        "[[source]]\nname = \"one\"\nurl = \"{at}\"\nfollow = true\nevery = \"24h\"\nallow-origin = {origins:?}\n"
+    );
+    fs::write(home.path().join("instep.toml"), table).unwrap();
+    let port = free_port().unwrap();
+    let mut run = instep(["run", "--listen", &format!("127.0.0.1:{port}")]);
+    let _server = Server::start(run.current_dir(home.path()).stdout(Stdio::null()), port).unwrap();
+    first.opened.blocking_recv().unwrap();
+    let _source = topical_at(source, None, &[("change", &second.socket())]);
+    drop(first);
+    second.opened.blocking_recv().unwrap();
 }

@@ -14,16 +14,16 @@ use super::{
 };
 
 /// A channel that sends the messages of the test.
-struct Channel {
+pub(crate) struct Channel {
     address: String,
     say: tokio::sync::mpsc::Sender<String>,
     /// The credentials with which each client opened it.
-    opened: tokio::sync::mpsc::Receiver<String>,
+    pub(crate) opened: tokio::sync::mpsc::Receiver<String>,
     _runtime: tokio::runtime::Runtime,
 }
 
 impl Channel {
-    fn open() -> Self {
+    pub(crate) fn open() -> Self {
         let runtime = runtime();
         let server = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = server.local_addr().unwrap().to_string();
@@ -51,11 +51,11 @@ impl Channel {
         Self { address, say, opened, _runtime: runtime }
     }
 
-    fn socket(&self) -> String {
+    pub(crate) fn socket(&self) -> String {
         format!("ws://{}/", self.address)
     }
 
-    fn origin(&self) -> String {
+    pub(crate) fn origin(&self) -> String {
         format!("http://{}", self.address)
     }
 

@@ -134,7 +134,7 @@ impl ExportState for PostgresState {
         // On a separate connection, whose transaction sees the present state regardless of later commits of a run.
         let session = Session::open(&self.link.address)?;
         let mut read = || {
-            session.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+            session.begin_moment()?;
             read_all(&session, self.copy, each)
         };
         Ok(read().map_err(|fault| self.link.error(fault))?)
@@ -159,6 +159,8 @@ impl ImportState for PostgresState {
 }
 
 fn fill(session: &Session, copy: i64, feed: &mut dyn ImportFeed) -> Result<ControlFlow<()>, EngineFault> {
+    // The file may be a pipe, and nobody else needs a state that is empty until this is committed.
+    session.allow_pauses()?;
     let mut filling = PostgresFilling::of(session, copy);
     loop {
         match feed.next() {

@@ -59,8 +59,8 @@ impl FleetState {
     /// no failure of a Source, so that nothing else would say so.
     pub(in crate::fleet) fn outage_news(&mut self, outcome: &LookOutcome) -> Option<String> {
         match outcome.verdict {
-            Some(LookVerdict::Outage) if !self.has_outage => {
-                self.has_outage = true;
+            Some(LookVerdict::Outage) if self.figures.outage.is_none() => {
+                self.figures.outage = Some(outcome.summary.clone());
                 Some(format!(
                     "Runs cannot use the place of their copies, and are tried again: {}",
                     outcome.summary
@@ -68,9 +68,9 @@ impl FleetState {
             }
             // The others show nothing about it.
             Some(LookVerdict::Changed | LookVerdict::Unchanged | LookVerdict::Behind | LookVerdict::More)
-                if self.has_outage =>
+                if self.figures.outage.is_some() =>
             {
-                self.has_outage = false;
+                self.figures.outage = None;
                 Some("Runs can use the place of their copies again".to_owned())
             }
             _ => None,
@@ -154,9 +154,13 @@ impl FleetState {
                     standing.success = Some(now);
                 }
             }
-        } else if let Some(began) = standing.began {
-            // It was interrupted: it is due since the look began, also if only an operator requested that.
-            standing.due = standing.due.min(began);
+        } else {
+            if outcome.has_measured() {
+                // The Source works, and waits for an operator: nothing else would end its failures.
+                (standing.failures, standing.quarantined) = (0, false);
+            }
+            // If it was interrupted, it is due since the look began, also if only an operator requested that.
+            standing.due = standing.due.min(standing.began.unwrap_or(standing.due));
         }
         if let Some(size) = outcome.holds {
             self.figures.bytes = self.figures.bytes.saturating_sub(standing.bytes) + size.bytes;
@@ -203,7 +207,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        FleetOptions, FleetPlace,
+        FleetOptions, FleetPlace, SourceState,
         record::{FleetRecord, ReadSources},
     };
 
@@ -242,6 +246,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn o746_a_source_that_failed_before_it_was_measured_waits_for_approval() {
+        let (mut state, definition) = with_one_source();
+        let mut look = |outcome: LookOutcome| {
+            let source = FleetSource::clone(state.sources.get(&definition.name).unwrap());
+            let ending = state.conclude(&definition, (source.hold, &outcome), 2_000).unwrap();
+            let standing = ending.standing;
+            let is = (standing.state(true, 2_000), standing.failures, ending.alert.map(|alert| alert.kind));
+            state.sources.insert(Arc::new(FleetSource { standing, ..source }));
+            is
+        };
+        let failed =
+            || LookOutcome { verdict: Some(LookVerdict::Failed), exit_code: 4, ..LookOutcome::default() };
+        assert_eq!(look(failed()), (SourceState::Failing, 1, None));
+        assert_eq!(look(failed()), (SourceState::Failing, 2, None));
+        assert_eq!(look(failed()), (SourceState::Failing, 3, Some(AlertKind::Failing)));
+        let measured = LookOutcome { sized: Some((3, 9)), ..LookOutcome::default() };
+        assert_eq!(look(measured), (SourceState::Waiting, 0, Some(AlertKind::Recovered)));
+    }
+
+    #[tokio::test]
     async fn o900_an_announcement_during_a_look_that_fails_counts_as_one_after_it() {
         let (mut state, definition) = with_one_source();
         let hold = state.sources.get(&definition.name).unwrap().hold;
@@ -253,6 +277,21 @@ mod tests {
         assert!(due(&mut state) >= 2_000 + 15 * 60);
         state.pushed.insert(definition.name.clone());
         assert_eq!(due(&mut state), 2_000 + BETWEEN_PUSHED_FAILURES);
+    }
+
+    #[tokio::test]
+    async fn o748_an_outage_of_the_place_of_the_copies_is_among_the_figures_until_it_is_over() {
+        let options = FleetOptions::new("fleet");
+        let mut state = FleetState::new(options, RequestGate::open_until(Instant::now()), None).unwrap();
+        let mut outage_after = |verdict| {
+            let summary = "the bucket is away".to_owned();
+            state.outage_news(&LookOutcome { verdict: Some(verdict), summary, ..LookOutcome::default() });
+            state.figures().outage
+        };
+        assert_eq!(outage_after(LookVerdict::Unchanged), None);
+        assert_eq!(outage_after(LookVerdict::Outage).as_deref(), Some("the bucket is away"));
+        assert!(outage_after(LookVerdict::Failed).is_some(), "it shows nothing about the place");
+        assert_eq!(outage_after(LookVerdict::Changed), None);
     }
 
     #[tokio::test]

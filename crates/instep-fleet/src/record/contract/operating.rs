@@ -48,6 +48,17 @@ pub(super) fn o269_a_damaged_definition_is_named_and_can_be_removed_or_configure
     }
 }
 
+pub(super) fn o745_a_definition_of_a_newer_version_is_not_to_be_removed(at: &TestFleet) {
+    let mut record = at.open();
+    record.add(&[source("a")], 0).unwrap();
+    let sql = r#"UPDATE source SET definition = '{"name":"a","url":"https://a.example/","mood":"good"}',
+                 changed = {next} WHERE name = $1"#;
+    record.engine.execute(sql, &["a".into()]).unwrap();
+    let error = record.sources().unwrap_err().to_string();
+    assert!(error.contains("Source a: ") && error.contains("of a newer version of instep"), "{error}");
+    assert!(!error.contains("remove it"), "{error}");
+}
+
 pub(super) fn o270_a_source_with_another_url_or_folder_is_a_new_one(at: &TestFleet) {
     let mut record = at.open();
     record.register(&worker(1)).unwrap();

@@ -82,7 +82,7 @@ impl SourceReader {
 
     fn begin(&self) -> Result<(PooledSession, Head), PostgresError> {
         let session = self.link.session()?;
-        let begun = session.batch("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+        let begun = session.begin_moment();
         match begun.map_err(EngineFault::from).and_then(|()| head(&session, self.source)) {
             Ok(head) => Ok((session, head)),
             Err(fault) => {

@@ -97,6 +97,7 @@ async fn fleet(State(served): State<Arc<ServedFleet>>) -> Json<Value> {
         "bytes_per_second": served.rate(),
         "held_back": figures.held_back,
         "record_fault": figures.record_fault,
+        "outage": figures.outage,
     }))
 }
 

@@ -87,7 +87,7 @@ fn remedy(standing: &SourceStanding) -> &'static str {
 
 fn trouble(source: &FleetSource, now: i64) -> Markup {
     let standing = &source.standing;
-    if standing.failures > 0 {
+    if standing.failures > 0 && !standing.waits_for_approval(source.definition.approve) {
         let meaning = standing.exit_code.map(|code| Exit::from_code(code).in_short()).unwrap_or_default();
         let failed = match standing.failures {
             1 => "The last run failed".to_owned(),

@@ -34,6 +34,7 @@ pub(super) fn text(
     text.one("instep_fleet_bytes", "gauge", figures.bytes as f64);
     text.one("instep_fleet_held_back", "gauge", f64::from(u8::from(figures.held_back.is_some())));
     text.one("instep_fleet_record_fault", "gauge", f64::from(u8::from(figures.record_fault.is_some())));
+    text.one("instep_fleet_outage", "gauge", f64::from(u8::from(figures.outage.is_some())));
     let mut largest: Vec<_> = hosts.iter().collect();
     largest.sort_by_key(|(_, host)| std::cmp::Reverse(host.bytes()));
     largest.truncate(MOST_HOSTS);

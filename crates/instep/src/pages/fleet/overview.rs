@@ -98,6 +98,12 @@ fn verdict(shown: &ShownFleet) -> Markup {
             "No run begins, and the results of runs wait, until it can be: if its disk is full, free space.",
         );
     }
+    if let Some(fault) = &shown.figures.outage {
+        return warning(
+            &format!("Runs cannot use the place of their copies: {}", name(fault)),
+            "They are tried again every ten seconds. Check the database and the object storage of the copies.",
+        );
+    }
     if let Some(reason) = &shown.figures.held_back {
         return warning(&format!("No run begins: {reason}"), "Free space, or raise the limit, and reload.");
     }
