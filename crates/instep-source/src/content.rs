@@ -39,7 +39,7 @@ use describe::Describer;
 pub(crate) use look::{PathContent, look};
 #[cfg(feature = "serve")]
 pub(crate) use manifest::listed;
-pub(crate) use manifest::{Listed, Listing, Manifest};
+pub(crate) use manifest::{Listed, Listing, Manifest, leave_standard_input};
 pub(crate) use media_type::MediaTypes;
 pub(crate) use pattern::Pattern;
 pub(crate) use root::Root;

@@ -14,6 +14,7 @@ mod found;
 mod hasher;
 mod listed;
 mod merge;
+mod named;
 #[cfg(feature = "serve")]
 mod object_event;
 mod observe;

@@ -27,6 +27,7 @@ mod options;
 mod package;
 mod rules;
 mod set;
+mod twin;
 mod walk;
 
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -89,10 +89,15 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
         Ok(())
     }
 
-    fn gone(&mut self, key: &[u8], recorded: &mut Recorded) -> Result<(), CatalogueError> {
+    /// Removes a resource that is gone, except for readers of the sets in which another one has its URI.
+    fn gone(&mut self, key: &[u8], stays_in: u64, recorded: &mut Recorded) -> Result<(), CatalogueError> {
         let Some(held) = self.remove(key)? else { return Ok(()) };
+        let left = held.sets & !stays_in;
+        if left == 0 && stays_in != 0 {
+            return Ok(());
+        }
         recorded.deleted += 1;
-        self.log(&Change::Deleted, held.sets, &held.uri, (Some(&held.state), &ResourceState::new()))
+        self.log(&Change::Deleted, left, &held.uri, (Some(&held.state), &ResourceState::new()))
     }
 
     /// Logs the changes of membership: in a set that the resource enters it is created, and in one that it leaves it
@@ -192,8 +197,8 @@ impl<R: LedgerRows> CatalogueTransaction for ChangeLog<'_, R> {
                     self.found(resource, &mut recorded, |held| held.digests.agrees_with(also) == Some(true))?;
                 }
                 Observation::Changed(resource) => self.found(resource, &mut recorded, |_| false)?,
-                Observation::Gone { key } => self.gone(key, &mut recorded)?,
-                Observation::Moved { key } => drop(self.remove(key)?),
+                Observation::Gone { key } => self.gone(key, 0, &mut recorded)?,
+                Observation::Moved { key, stays_in } => self.gone(key, *stays_in, &mut recorded)?,
             }
         }
         recorded.sequence = self.head.sequence;

@@ -175,10 +175,12 @@ pub(crate) enum Observation {
     },
     /// The resource was reported as changed, even if its state shows no difference.
     Changed(Resource),
-    /// The resource no longer exists, but another one has its URI, so nothing is deleted for readers.
+    /// The resource no longer exists, but another one has its URI in some sets, where nothing is deleted for readers.
     Moved {
         /// Its key.
         key: Vec<u8>,
+        /// The sets of the other one.
+        stays_in: u64,
     },
     /// The resource no longer exists.
     Gone {
@@ -204,7 +206,7 @@ impl Observation {
             Self::Found(resource) | Self::Changed(resource) | Self::Rehashed { resource, .. } => {
                 &resource.key
             }
-            Self::Gone { key } | Self::Moved { key } => key,
+            Self::Gone { key } | Self::Moved { key, .. } => key,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    Holdings, HoldingsShared,
+    Holdings, HoldingsShared, NAMED,
     describe::Describer,
     filter::Filter,
     manifest::Manifest,
@@ -46,6 +46,16 @@ impl Holdings {
         let mut before = options.clone();
         from.clone_into(&mut before.base_url);
         Self::arrange(&before, catalogue, Some(SourcePlace::new(&options.base_url)?.base()))
+    }
+
+    /// Returns the keys between which the resources lie that an application has named: all of them, or those at URIs below
+    /// that of a root.
+    pub(crate) fn keys_of_named(root: Option<&Root>) -> (Vec<u8>, Vec<u8>) {
+        let Some(root) = root else { return (vec![NAMED], vec![NAMED + 1]) };
+        let from = [&[NAMED], root.prefix.as_bytes()].concat();
+        // The prefix ends with a slash, and a zero comes right after that.
+        let to = [&from[..from.len() - 1], b"0"].concat();
+        (from, to)
     }
 
     fn arrange(

@@ -1,5 +1,6 @@
 //! A list of resources that a database or a program writes: CSV with a header line, or JSON Lines.
 
+mod input;
 mod line;
 mod listing;
 mod names;
@@ -11,6 +12,7 @@ use std::{
 
 use super::filter::Filter;
 use crate::render::{DOCUMENTS, ROBOTS, SOURCE_DESCRIPTION};
+pub(crate) use input::leave_standard_input;
 pub(crate) use line::Listed;
 pub(crate) use listing::Listing;
 
@@ -40,7 +42,7 @@ pub(crate) struct Manifest {
     sets: Vec<(u8, Filter)>,
     /// A base URL in its lines, and the one that is read in its place: that of the catalogue, for the preview of a move.
     recorded_below: Option<(String, String)>,
-    /// Standard input can be read once only.
+    /// `true` once standard input was read for a scan: it can be read once only.
     taken: AtomicBool,
 }
 

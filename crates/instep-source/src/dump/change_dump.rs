@@ -2,6 +2,7 @@
 
 use std::{cell::Cell, collections::BTreeMap, io, iter::Peekable, path::Path};
 
+use instep_store::{Shortage, error_chain};
 use resourcesync::{Capability, Change, DateTime, Entry, Form, Header, Link, Relation};
 
 use super::{
@@ -14,7 +15,7 @@ use crate::{
     catalogue::{ChangeRecord, Resource, Snapshot},
     content::{Holdings, StateSpool},
     records::{Moment, PublishedChangeDump, PublishedChangePackage, PublishedDocument, PublishedPackage},
-    render::{Now, SetPolicy, SourcePolicy, change_entry, part_name},
+    render::{CHANGE_DUMP, Now, SetPolicy, SourcePolicy, change_entry, part_name},
     sink::FolderSink,
 };
 
@@ -30,6 +31,8 @@ pub(crate) struct ChangePackages<'a> {
     pub(crate) now: Now,
     /// The number of resources that are left out because they cannot be read.
     pub(crate) unreadable: Cell<u64>,
+    /// `true` once the disk had no room for a package.
+    pub(crate) lacks_room: Cell<bool>,
     /// The bounds of one package.
     pub(crate) options: &'a DumpOptions,
     /// Returns `true` once the work is to end.
@@ -50,7 +53,8 @@ impl ChangePackages<'_> {
 
     /// Packs the changes that no package has yet: a manifest has as many entries and bytes as a document may have
     /// (GEN-12), and all of its entries are in memory. One package ends where the next begins, as Change Lists do. The
-    /// last one ends before a change that has to wait.
+    /// last one ends before a change that has to wait, and before a package for which the disk has no room: packages are
+    /// an addition to the lists, which are published without it.
     pub(crate) fn pack(
         &self,
         (number, set): (u8, &SetPolicy),
@@ -79,7 +83,14 @@ impl ChangePackages<'_> {
             let next = waiting.or_else(in_log);
             let until = next.map_or(self.now.completed, |next| DateTime::from_unix_micros(next - 1));
             let interval = (from, Moment(until));
-            let package = self.package(set, interval, contents, sink, documents)?;
+            let package = match self.package(set, interval, contents, sink, documents) {
+                Err(error) if Shortage::behind(&error) == Some(Shortage::Room) => {
+                    self.wait_for_room(set, &error);
+                    let (through, until) = (packed, from);
+                    return Ok(PublishedChangeDump { through, until, packages, from: held.from });
+                }
+                package => package?,
+            };
             packages.push(PublishedChangePackage { from, until: interval.1, package });
             (from, packed) = (interval.1, through);
             if next.is_none() || waiting.is_some() {
@@ -141,6 +152,16 @@ impl ChangePackages<'_> {
         let stem = |extension| part_name("changedump", until.0, 1, extension);
         let names = Packaged { set, package: stem("zip"), manifest: stem("xml") };
         packer.package(names, &manifest_header(set, from, until), contents, sink, documents)
+    }
+
+    /// Reports that the next publication makes a package, because the disk has no room for it.
+    fn wait_for_room(&self, set: &SetPolicy, error: &Error) {
+        self.lacks_room.set(true);
+        let what = format!(
+            "is published without the latest changes, which the next publication packs: {}",
+            error_chain(error)
+        );
+        self.monitor.problem(&PublishProblem::skipped(set.place.uri(CHANGE_DUMP).as_str(), what));
     }
 
     /// Returns the entry of a change as it is measured, without paths.

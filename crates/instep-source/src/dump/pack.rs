@@ -80,10 +80,12 @@ impl Packer<'_> {
             Ok(differs)
         })?;
         let hash = hash(sink, &name)?.to_string();
-        documents.insert(name, PublishedDocument { length, digest: None });
         let copy = names.set.place.name(&names.manifest);
         let write = &mut |file: &mut dyn Write| file.write_all(&manifest).map_err(Error::write(&copy));
-        let length_of_copy = sink.write(&copy, Rank::Part, write)?;
+        let written = sink.write(&copy, Rank::Part, write);
+        // Without the copy no document would name the package.
+        let length_of_copy = written.inspect_err(|_| sink.take_out(&name))?;
+        documents.insert(name, PublishedDocument { length, digest: None });
         documents.insert(copy, PublishedDocument { length: length_of_copy, digest: None });
         Ok(PublishedPackage { package: names.package, manifest: names.manifest, length, hash })
     }

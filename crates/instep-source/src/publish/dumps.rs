@@ -60,7 +60,7 @@ impl SourceContext {
     }
 
     /// Packs the changes that no package has yet, when they are old or many enough. Returns the number of resources
-    /// that are left out because they cannot be read.
+    /// that are left out because they cannot be read, and one more if the disk has no room for a package.
     pub(super) fn pack_changes(
         &self,
         snapshot: &Snapshot,
@@ -84,6 +84,7 @@ impl SourceContext {
             monitor,
             now,
             unreadable: Cell::new(0),
+            lacks_room: Cell::new(false),
             options: &self.options.dumps,
             ends,
         };
@@ -99,14 +100,14 @@ impl SourceContext {
             held_all.push((number, set, held, pending.is_some()));
         }
         for (number, set, held, pending) in held_all {
-            let dump = if due && pending {
+            let dump = if due && pending && !packages.lacks_room.get() {
                 packages.pack((number, set), held, sink, &mut before.published.documents)?
             } else {
                 held
             };
             before.staged.entry(set.name.clone()).or_default().changes = Some(dump);
         }
-        Ok(packages.unreadable.get())
+        Ok(packages.unreadable.get() + u64::from(packages.lacks_room.get()))
     }
 
     fn wants_dump(&self, snapshot: &Snapshot, number: u8) -> Result<bool, Error> {
@@ -152,13 +153,16 @@ fn starting(snapshot: &Snapshot, set: u8, at: DateTime) -> Result<PublishedChang
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, io::Write};
+
+    use instep_store::WRITTEN_BETWEEN_LOOKS;
 
     use super::*;
     use crate::{
-        NoMonitor, PublishOptions, Publisher,
+        NoMonitor, PublishOptions, Publisher, RecordingMonitor,
         records::{PLACING, PUBLISHED, PublishedSource},
         scan::{ScanOptions, scan},
+        sink::{Rank, Sink},
     };
 
     #[test]
@@ -239,6 +243,45 @@ mod tests {
         assert_eq!(packed.len(), 1);
         let manifest = folder.path().join("resourcesync").join(&packed[0].package.manifest);
         assert!(fs::read_to_string(manifest).unwrap().contains("http://example.org/a"));
+    }
+
+    #[test]
+    fn o727_changes_are_published_although_the_disk_has_no_room_for_their_package() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        options.dumps.changes = true;
+        options.dumps.changes_every = Some(Duration::ZERO);
+        fs::write(folder.path().join("b"), "old").unwrap();
+        let mut publisher = Publisher::open(options).unwrap();
+        publisher.publish(&NoMonitor).unwrap();
+        fs::write(folder.path().join("a"), "new").unwrap();
+        let scanned = ScanOptions::new(publisher.options());
+        scan(publisher.holdings(), publisher.catalogue(), &scanned, &NoMonitor).unwrap();
+
+        let (source, monitor) = (&publisher.context, RecordingMonitor::new());
+        let snapshot = source.catalogue.snapshot().unwrap();
+        let (mut before, head) = (source.before(&snapshot).unwrap(), snapshot.head());
+        let now = Now::new(snapshot.at(), snapshot.at(), head.sequence, head.revision);
+        let mut sink = FolderSink::new(folder.path(), "lists", false).with_reserve(u64::MAX);
+        let filler = vec![0; WRITTEN_BETWEEN_LOOKS as usize - 1];
+        let mut write = |file: &mut dyn Write| file.write_all(&filler).map_err(Error::write("filler"));
+        sink.write("resourcesync/filler", Rank::Part, &mut write).unwrap();
+        let documents = before.published.documents.len();
+        let left_out = source.pack_changes(&snapshot, &mut before, now, &mut sink, &monitor, &|| false);
+        assert_eq!(left_out.unwrap(), 1);
+        let problems = monitor.seen().problems;
+        let problem = &problems[0];
+        assert!(problem.skipped && problem.subject.ends_with("/changedump.xml"), "{problem:?}");
+        assert!(problem.what.contains("make room"), "{problem:?}");
+        assert_eq!(sink.staged().collect::<Vec<_>>(), ["resourcesync/filler"]);
+        let staged = fs::read_dir(folder.path().join("resourcesync/.stage/lists")).unwrap();
+        assert_eq!((before.published.documents.len(), staged.count()), (documents, 1));
+        assert!(before.staged[""].changes.as_ref().unwrap().packages.is_empty());
+
+        drop((sink, snapshot));
+        publisher.publish_recorded(&NoMonitor).unwrap();
+        let published = PUBLISHED.read(publisher.catalogue()).unwrap().unwrap();
+        assert_eq!(published.sets[""].change_dump.as_ref().unwrap().packages.len(), 1);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::{
     path::Path,
 };
 
+use instep_store::{Shortage, error_chain};
 #[cfg(feature = "patch")]
 use resourcesync::patch::patch_between;
 use resourcesync::{Algorithm, Change, Digests, Hasher, patch::PatchFormat};
@@ -27,8 +28,9 @@ const GROUP: usize = 256;
 const FOLDER: u64 = 100;
 
 impl SourceContext {
-    /// Makes the patches for the changes since the last time. If one cannot be made, readers fetch the whole resource. Stops
-    /// between two of them once `ends` returns `true`: many large ones take hours.
+    /// Makes the patches for the changes since the last time. If one cannot be made, readers fetch the whole resource; once
+    /// the disk has no room for one, no further one is made. Stops between two of them once `ends` returns `true`: many large
+    /// ones take hours.
     pub(super) fn make_patches(
         &self,
         monitor: &dyn PublishMonitor,
@@ -40,21 +42,15 @@ impl SourceContext {
         let snapshot = self.catalogue.snapshot()?;
         // Changes that the log no longer has, as after a time without patches, would be waited for without an end (O432).
         let mut tried = tried(&snapshot)?.max(snapshot.head().forgotten);
-        let maker = Maker { options, spool };
+        let mut maker = Maker { options, spool, is_full: false };
         while tried < snapshot.head().sequence {
             let mut sink = FolderSink::new(&self.options.out, "patches", false);
             let mut made = Vec::new();
             for change in snapshot.changes(u64::MAX, tried).take(GROUP) {
                 let change = change?;
                 tried = change.sequence;
-                match maker.patch(&change) {
-                    Ok(Some((format, bytes))) => made.push((tried, stage(&mut sink, tried, format, &bytes)?)),
-                    Ok(None) => {}
-                    Err(error) => {
-                        let what =
-                            format!("has no patch for its change, as its states cannot be read: {error}");
-                        monitor.problem(&PublishProblem::warning(change.uri.as_str(), what));
-                    }
+                if let Some(patch) = maker.stage(&change, &mut sink, monitor)? {
+                    made.push((tried, patch));
                 }
                 if ends() {
                     break;
@@ -134,9 +130,36 @@ fn stage(sink: &mut FolderSink, sequence: u64, format: PatchFormat, bytes: &[u8]
 struct Maker {
     options: PatchOptions,
     spool: StateSpool,
+    /// `true` once the disk had no room for a patch.
+    is_full: bool,
 }
 
 impl Maker {
+    /// Stages the patch of a change; returns `None` if there is none. That one cannot be made is reported.
+    fn stage(
+        &mut self,
+        change: &ChangeRecord,
+        sink: &mut FolderSink,
+        monitor: &dyn PublishMonitor,
+    ) -> Result<Option<Patch>, Error> {
+        if self.is_full {
+            return Ok(None);
+        }
+        let what = match self.patch(change) {
+            Ok(None) => return Ok(None),
+            Ok(Some((format, bytes))) => match stage(sink, change.sequence, format, &bytes) {
+                Err(error) if Shortage::behind(&error) == Some(Shortage::Room) => {
+                    self.is_full = true;
+                    format!("has no patch for its change, as all later ones: {}", error_chain(&error))
+                }
+                staged => return staged.map(Some),
+            },
+            Err(error) => format!("has no patch for its change, as its states cannot be read: {error}"),
+        };
+        monitor.problem(&PublishProblem::warning(change.uri.as_str(), what));
+        Ok(None)
+    }
+
     /// Computes the patch of a change; `None` if a state was not kept, or if a state or the patch is too large.
     fn patch(&self, change: &ChangeRecord) -> io::Result<Option<(PatchFormat, Vec<u8>)>> {
         let state = &change.state;
@@ -174,11 +197,46 @@ fn patch_between(
 
 #[cfg(all(test, feature = "patch"))]
 mod tests {
+    use instep_store::WRITTEN_BETWEEN_LOOKS;
+
     use super::*;
     use crate::{
-        NoMonitor, PublishOptions, Publisher,
+        NoMonitor, PublishOptions, Publisher, RecordingMonitor,
         scan::{ScanOptions, scan},
     };
+
+    #[test]
+    fn o727_patches_that_the_disk_has_no_room_for_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        options.keep_states = true;
+        options.patches = Some(PatchOptions::default());
+        let write = |last: &str| {
+            let text = (0..500).map(|number| format!("{number} ")).collect::<String>() + last;
+            ["a", "b"].iter().for_each(|name| fs::write(folder.path().join(name), &text).unwrap());
+        };
+        write("one");
+        let mut publisher = Publisher::open(options).unwrap();
+        publisher.publish(&NoMonitor).unwrap();
+        write("another");
+        let scanned = ScanOptions::new(publisher.options());
+        scan(publisher.holdings(), publisher.catalogue(), &scanned, &NoMonitor).unwrap();
+        let changes: Vec<_> =
+            publisher.catalogue().snapshot().unwrap().changes(u64::MAX, 0).map(Result::unwrap).collect();
+        let staged = |sink: &mut FolderSink, monitor: &RecordingMonitor| {
+            let (options, spool) = (PatchOptions::default(), StateSpool::of(publisher.options()).unwrap());
+            let mut maker = Maker { options, spool, is_full: false };
+            changes.iter().filter(|change| maker.stage(change, sink, monitor).unwrap().is_some()).count()
+        };
+        let (room, monitor) = (|| FolderSink::new(folder.path(), "patches", false), RecordingMonitor::new());
+        assert_eq!((staged(&mut room(), &monitor), monitor.seen().problems.len()), (2, 0));
+        let mut full = room().with_reserve(u64::MAX);
+        let filler = vec![0; WRITTEN_BETWEEN_LOOKS as usize - 1];
+        let mut write = |file: &mut dyn Write| file.write_all(&filler).map_err(Error::write("filler"));
+        full.write("resourcesync/filler", Rank::Part, &mut write).unwrap();
+        assert_eq!((staged(&mut full, &monitor), monitor.seen().problems.len()), (0, 1));
+        assert!(monitor.seen().problems[0].what.contains("make room"));
+    }
 
     #[test]
     fn o547_no_further_patch_is_made_once_the_source_is_to_end() {

@@ -10,7 +10,7 @@ use super::{context::SourceContext, lock, rebase, remembered, sets};
 use crate::{
     Content, Error, PublishOptions,
     catalogue::{Catalogue, CatalogueLocation, Clock, system_clock},
-    content::Holdings,
+    content::{Holdings, leave_standard_input},
     render::{SourcePlace, SourcePolicy},
     scan::ScanStop,
     sink::discard_leftovers,
@@ -103,6 +103,7 @@ impl Publisher {
     /// If nothing has been published with this state; otherwise as [`Publisher::open`].
     pub fn reopen(state: &Path) -> Result<Self, Error> {
         let unknown = || remembered::unknown(state);
+        leave_standard_input();
         if !CatalogueLocation::is_in(state)? {
             return Err(unknown());
         }

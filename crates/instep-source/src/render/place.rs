@@ -39,7 +39,7 @@ pub(super) const CHANGE_LIST: &str = "changelist.xml";
 /// The Resource Dump of a set.
 pub(super) const RESOURCE_DUMP: &str = "resourcedump.xml";
 /// The Change Dump of a set.
-pub(super) const CHANGE_DUMP: &str = "changedump.xml";
+pub(crate) const CHANGE_DUMP: &str = "changedump.xml";
 
 /// Returns the name of a part of a snapshot. It has the time of the snapshot, so that no two snapshots share a part.
 pub(crate) fn part_name(kind: &str, at: DateTime, number: usize, extension: &str) -> String {

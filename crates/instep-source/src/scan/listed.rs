@@ -31,7 +31,7 @@ impl Merge<'_, '_> {
             let moved = SourceMove { from: &from, to: manifest.base(), is_recorded: true };
             former_uris::refuse(&listing, &snapshot, moved)?;
         }
-        let mut held = held_with(&snapshot, manifest.number);
+        let (mut held, mut named) = (held_with(&snapshot, manifest.number), self.named()?);
         self.skips.unreadable += listing.wrong;
         listing.for_each(|listed, sets| {
             if let Some((root, _)) = holdings.root_of_uri(listed.uri.as_str()) {
@@ -40,6 +40,7 @@ impl Merge<'_, '_> {
             if listed.change != Some(Change::Deleted) && manifest.is_of_documents(listed.uri.as_str()) {
                 return self.leave_to_document(&listed.uri);
             }
+            self.leave_to_line(&listed, &mut named)?;
             let key = manifest.key(listed.uri.as_str());
             self.pass_to_listed(&key, listing.complete, &mut held)?;
             let known = held.next_if(|row| row.as_ref().is_ok_and(|row| row.key == key)).transpose()?;

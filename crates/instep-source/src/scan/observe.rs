@@ -23,6 +23,7 @@ use crate::{
 pub(super) fn complete_look<'a>(merge: &mut Merge<'a, '_>, holdings: &'a Holdings) -> Result<(), Error> {
     merge.forsaken(holdings.numbers())?;
     for root in holdings.roots() {
+        merge.leave_to_root(root, holdings)?;
         merge.root(root)?;
         merge.pipeline.flush()?;
     }

@@ -135,14 +135,13 @@ impl WithheldDeletions {
         losses.gone = vec![0; SETS];
         let (named, configured) = ([0, u8::MAX], holdings.numbers());
         self.each(&mut |key| {
-            if let Some(held) = snapshot.resource(&key)?
-                && !has_moved(&held, snapshot, holdings)?
-            {
+            if let Some(held) = snapshot.resource(&key)? {
+                let left = held.sets & !sets_elsewhere(&held, snapshot, holdings)?;
                 let unpublished = never.sets_of(held.uri.as_str());
-                count(&mut losses.unpublished, held.sets & unpublished);
-                count(&mut losses.gone, held.sets & !unpublished);
+                count(&mut losses.unpublished, left & unpublished);
+                count(&mut losses.gone, left & !unpublished);
                 if !named.contains(&key[0]) && !configured.contains(&key[0]) {
-                    count(&mut losses.forsaken, held.sets & !unpublished);
+                    count(&mut losses.forsaken, left & !unpublished);
                 }
             }
             Ok(())
@@ -179,8 +178,11 @@ impl WithheldDeletions {
         let mut batch = Vec::new();
         self.each(&mut |key| {
             let held = snapshot.resource(&key)?;
-            let moved = held.map_or(Ok(false), |held| has_moved(&held, &snapshot, holdings))?;
-            batch.push(if moved { Observation::Moved { key } } else { Observation::Gone { key } });
+            let stays_in = held.map_or(Ok(0), |held| sets_elsewhere(&held, &snapshot, holdings))?;
+            batch.push(match stays_in {
+                0 => Observation::Gone { key },
+                _ => Observation::Moved { key, stays_in },
+            });
             if batch.len() == GROUP {
                 recorded.add(&record(std::mem::take(&mut batch))?);
             }
@@ -239,15 +241,14 @@ fn recently_deleted(holdings: &Holdings) -> Vec<u64> {
     (0..SETS).map(|set| recent.of_set(set, Instant::now())).collect()
 }
 
-/// Returns `true` if the URI of a resource that is gone is now that of another one: to readers it never went.
-fn has_moved(held: &Resource, snapshot: &Snapshot, holdings: &Holdings) -> Result<bool, Error> {
+/// Returns the sets of a resource that is gone in which its URI is now that of another one: to their readers it never went.
+fn sets_elsewhere(held: &Resource, snapshot: &Snapshot, holdings: &Holdings) -> Result<u64, Error> {
+    let mut sets = 0;
     for key in holdings.keys_of(held.uri.as_str()).filter(|key| *key != held.key) {
-        let other = snapshot.resource(&key)?;
-        if other.is_some_and(|other| other.uri == held.uri && other.sets & held.sets == held.sets) {
-            return Ok(true);
-        }
+        let other = snapshot.resource(&key)?.filter(|other| other.uri == held.uri);
+        sets |= other.map_or(0, |other| other.sets & held.sets);
     }
-    Ok(false)
+    Ok(sets)
 }
 
 fn read_key(keys: &mut impl Read) -> io::Result<Vec<u8>> {

@@ -1,7 +1,8 @@
 //! Documents in a folder that any web server can serve: staged beside each other, synced as a group, renamed in order.
 
 #[cfg(feature = "postgres")]
-use std::time::SystemTime;
+mod copies;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{File, Permissions},
@@ -51,34 +52,11 @@ impl FolderSink {
         Self { path, purpose, twins, open: None, staged: Vec::new(), space: SpaceWatch::default() }
     }
 
-    /// Copies of the documents of another server go below `path`.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn of_copies(path: impl Into<PathBuf>) -> Self {
-        let (path, purpose) = (path.into(), "copies".to_owned());
-        let (twins, space) = (TwinRule::AsNamed, SpaceWatch::default());
-        Self { path, purpose, twins, open: None, staged: Vec::new(), space }
-    }
-
-    /// Stages a copy of a document that was modified at a time, unless `fill` finds that it cannot be completed; returns
-    /// `true` if it is staged. Copies are put in place in the order in which they are staged.
-    #[cfg(feature = "postgres")]
-    pub(crate) fn stage_copy(
-        &mut self,
-        name: &str,
-        modified: SystemTime,
-        fill: impl FnOnce(&mut File) -> Result<bool, Error>,
-    ) -> Result<bool, Error> {
-        let (path, mut is_whole) = (self.path.join(name), false);
-        let staged = self.stage_file(name, |_, file| {
-            is_whole = fill(file)?;
-            file.set_modified(modified).map_err(Error::write(path))
-        })?;
-        if is_whole {
-            self.take_in(Rank::Part, name, staged);
-        } else {
-            self.discard(staged.0);
-        }
-        Ok(is_whole)
+    /// Returns the same sink, whose packages leave this many bytes of the disk free.
+    #[cfg(test)]
+    pub(crate) fn with_reserve(mut self, reserve: u64) -> Self {
+        self.space = SpaceWatch::new(Some(reserve));
+        self
     }
 
     /// Opens the staged document with a name, otherwise the one in place, to read it back.
@@ -138,21 +116,31 @@ impl FolderSink {
         let path = self.path.join(name);
         let staging = &self.open()?.staging;
         let (number, mut file) = staging.create().map_err(Error::write(&path))?;
-        fill(staging, &mut file)?;
-        file.set_permissions(Permissions::from_mode(READABLE)).map_err(Error::write(&path))?;
-        let length = file.metadata().map_err(Error::write(path))?.len();
-        Ok((number, length))
+        let filled = fill(staging, &mut file).and_then(|()| {
+            file.set_permissions(Permissions::from_mode(READABLE)).map_err(Error::write(&path))?;
+            Ok(file.metadata().map_err(Error::write(&path))?.len())
+        });
+        if filled.is_err() {
+            // On a full disk its bytes would keep documents from being written.
+            let _ = staging.discard(number);
+        }
+        filled.map(|length| (number, length))
     }
 
     /// Takes a staged file in under its name. One that was staged before under that name is removed at once: a package of
     /// files that change is staged again and again.
     fn take_in(&mut self, rank: Rank, name: &str, (number, length): (StagedName, u64)) -> u64 {
-        if let Some(former) = self.staged.iter().position(|staged| staged.name == name) {
-            let former = self.staged.remove(former);
-            self.discard(former.number);
-        }
+        self.take_out(name);
         self.staged.push(StagedDocument { rank, name: name.to_owned(), number, length });
         length
+    }
+
+    /// Takes a document out that is staged, without its twin: it is not put in place.
+    pub(crate) fn take_out(&mut self, name: &str) {
+        if let Some(place) = self.staged.iter().position(|staged| staged.name == name) {
+            let taken = self.staged.remove(place);
+            self.discard(taken.number);
+        }
     }
 
     /// Removes a staged file. One that cannot be removed costs only space, until the staging is emptied.

@@ -240,7 +240,12 @@ fn sets() -> Vec<&'static str> {
             ("p.xml", manifest.clone()),
         ])
     };
-    vec![expect("RLI-7", union("b"), union("a")), expect("CAP-9", coverage("a"), coverage("b"))]
+    let twins = |name: &str| together(&[("list.xml", part("a")), ("list.xml.gz", part(name))]);
+    vec![
+        expect("RLI-7", union("b"), union("a")),
+        expect("CAP-9", coverage("a"), coverage("b")),
+        expect("GEN-27", twins("a"), twins("b")),
+    ]
 }
 
 fn versions() -> Vec<&'static str> {

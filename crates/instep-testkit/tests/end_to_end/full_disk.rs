@@ -130,7 +130,8 @@ fn verify(python: &Path, folder: &Path, options: &[&str]) {
 fn publish_in(room: u64, disk: &Disk, folder: &Path, python: &Path) -> Option<i32> {
     let ballast = Ballast::leaving(room, disk);
     let full = publish(folder);
-    assert!(matches!(full.code, Some(0 | 8)), "{room}: {:?} {}{}", full.code, full.stdout, full.stderr);
+    // Without room for a package of changes alone, the rest is published (O727).
+    assert!(matches!(full.code, Some(0 | 3 | 8)), "{room}: {:?} {}{}", full.code, full.stdout, full.stderr);
     if folder.join(".well-known/resourcesync").exists() {
         verify(python, folder, &["--structure"]);
     }
@@ -151,14 +152,14 @@ fn d41_documents_on_a_full_disk_stay_right_and_are_finished_once_there_is_room()
             fs::create_dir_all(folder.join(path(number)).parent().unwrap()).unwrap();
             fs::write(folder.join(path(number)), bytes(number, 0)).unwrap();
         }
-        full += usize::from(publish_in(room * KIB, &disk, &folder, &python) == Some(8));
+        full += usize::from(publish_in(room * KIB, &disk, &folder, &python) != Some(0));
         for number in 0..RESOURCES {
             match number % 8 {
                 0 => fs::remove_file(folder.join(path(number))).unwrap(),
                 _ => fs::write(folder.join(path(number)), bytes(number, 1)).unwrap(),
             }
         }
-        full += usize::from(publish_in(room * KIB, &disk, &folder, &python) == Some(8));
+        full += usize::from(publish_in(room * KIB, &disk, &folder, &python) != Some(0));
         fs::remove_dir_all(folder).unwrap();
     }
     assert!(full > 4, "{full} of 12 publications met a full disk");

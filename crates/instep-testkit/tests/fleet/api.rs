@@ -152,3 +152,20 @@ fn o299_each_refusal_of_the_api_is_json_with_its_own_status() {
         assert!(answer.json()["error"].is_string(), "{request}: {}", answer.body);
     }
 }
+
+#[test]
+fn o728_an_address_without_a_name_is_answered_in_json_and_a_missing_token_with_its_scheme() {
+    let fleet = FleetFolder::new();
+    let run = fleet.start(&[]);
+    for path in ["/api/v1", "/api/v1/", "/api/v1/sources/"] {
+        let answer = get(&run, path);
+        assert_eq!(answer.status, 404, "{path}: {}", answer.body);
+        assert!(answer.json()["error"].is_string(), "{path}: {}", answer.body);
+    }
+    for request in ["GET /api/v1/actions", "POST /api/v1/sources", "POST /api/v1/sources/a/pause"] {
+        let answer = ask(&run, request, &[("Content-Type", "application/json")], "{}");
+        let names_scheme =
+            answer.head.lines().any(|line| line.eq_ignore_ascii_case("www-authenticate: bearer"));
+        assert!(answer.status == 401 && names_scheme, "{request}: {}", answer.head);
+    }
+}

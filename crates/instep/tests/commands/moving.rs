@@ -1,8 +1,11 @@
 //! A Source or a republished copy that moves to another base URL, and a manifest that gets another name.
 
-use std::{fs, path::Path};
+use std::{
+    fs::{self, File},
+    path::Path,
+};
 
-use crate::support::{ServedSource, folder, run};
+use crate::support::{ServedSource, folder, instep, output_of, run};
 
 /// Writes a manifest of five resources below a base URL.
 fn manifest(folder: &Path, base: &str, more: &str) {
@@ -130,4 +133,29 @@ fn o415_a_manifest_with_another_name_announces_nothing() {
     fs::write(folder.join("other.jsonl"), "{\"uri\":\"http://x/g1\",\"path\":\"f1\"}\n").unwrap();
     publish("other.jsonl", 6);
     assert!(publish("tuesday.jsonl", 0).contains("5 resources"), "nothing of it was deleted");
+}
+
+#[test]
+fn o725_a_manifest_that_comes_from_standard_input_instead_of_a_file_announces_nothing() {
+    let files = ["f1", "f2", "f3", "f4", "f5"].map(|name| (format!("data/{name}"), name));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    let folder = folder(&files);
+    let folder = folder.path();
+    let publish = |from: &str, more: &[&str], code| {
+        let arguments = ["publish", "data", "--base-url", "http://x/", "--from", from];
+        let mut command = instep(folder, &[&arguments[..], more].concat());
+        command.stdin(File::open(folder.join("manifest.jsonl")).unwrap());
+        output_of(command, code)
+    };
+    manifest(folder, "http://x/", "");
+    publish("manifest.jsonl", &[], 0);
+    let would = publish("-", &["--dry-run"], 0);
+    assert!(would.contains("Would publish: +0 ~0 -0"), "{would}");
+    for from in ["-", "-", "manifest.jsonl"] {
+        let said = publish(from, &[], 0);
+        assert!(said.contains("Nothing new: +0 ~0 -0 =5"), "{from}: {said}");
+    }
+    // Other resources are still a mistake.
+    fs::write(folder.join("manifest.jsonl"), "{\"uri\":\"http://x/g1\",\"path\":\"f1\"}\n").unwrap();
+    publish("-", &[], 6);
 }

@@ -6,6 +6,7 @@ use super::{
     coverage::{SnapshotCoverage, check_coverage},
     findings::{Child, ListedChange, Report, Summary},
     link::check_link,
+    twin::check_twin,
 };
 use crate::{
     document::{Form, Header},
@@ -66,7 +67,12 @@ impl DocumentSet {
     pub fn check(&self) -> Vec<(&Uri, Finding)> {
         let mut findings = Vec::new();
         let listed = self.listed();
-        for (uri, report) in self.reports.iter().filter(|(uri, _)| !self.is_twin(uri)) {
+        for (uri, report) in &self.reports {
+            if let Some(document) = self.twin_of(uri) {
+                // The document represents both.
+                findings.extend(check_twin(document, report).map(|finding| (uri, finding)));
+                continue;
+            }
             self.check_children(uri, report, &listed, &mut findings);
             self.check_membership(uri, report, &mut findings);
             self.check_offer(uri, report, &mut findings);
@@ -76,10 +82,9 @@ impl DocumentSet {
         findings
     }
 
-    /// Returns `true` for the compressed twin of another document, which represents both.
-    fn is_twin(&self, uri: &Uri) -> bool {
-        let plain = uri.as_str().strip_suffix(".gz").and_then(|plain| Uri::parse(plain).ok());
-        plain.is_some_and(|plain| self.reports.contains_key(&plain))
+    /// Returns the document of which another one is the compressed copy beside it; `None` if it is none.
+    fn twin_of(&self, uri: &Uri) -> Option<&Report> {
+        self.reports.get(&Uri::parse(uri.as_str().strip_suffix(".gz")?).ok()?)
     }
 
     fn find(&self, loc: &Uri) -> Option<(&Uri, &Report)> {

@@ -34,7 +34,7 @@ fn seen() -> impl Strategy<Value = Observation> {
         }
         match kind {
             0 => Observation::Gone { key: resource.key },
-            1 => Observation::Moved { key: resource.key },
+            1 => Observation::Moved { key: resource.key, stays_in: sets },
             2 => Observation::Changed(resource),
             3 => Observation::Rehashed { resource, also: digests("1") },
             _ => Observation::Found(resource),

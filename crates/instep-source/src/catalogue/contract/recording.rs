@@ -148,11 +148,11 @@ pub(super) fn a_resource_that_leaves_a_set_is_deleted_there_and_no_where_else(at
     catalogue.record(vec![Observation::Found(resource.clone())]).unwrap();
     resource.uri = super::support::uri("moved");
     catalogue.record(vec![Observation::Found(resource.clone())]).unwrap();
-    catalogue.record(vec![Observation::Moved { key: resource.key.clone() }]).unwrap();
+    catalogue.record(vec![Observation::Moved { key: resource.key.clone(), stays_in: 3 }]).unwrap();
     let snapshot = catalogue.snapshot().unwrap();
     let told: Vec<_> =
         changes(&snapshot).iter().map(|it| format!("{} {}", it.change.as_str(), it.sets)).collect();
-    assert_eq!(told, ["created 3", "deleted 1", "created 4", "deleted 6", "created 6"]);
+    assert_eq!(told, ["created 3", "deleted 1", "created 4", "deleted 6", "created 6", "deleted 4"]);
     assert_eq!(snapshot.changes(1, 0).count(), 2);
     assert_eq!(snapshot.damage().unwrap(), [""; 0]);
 }

@@ -76,9 +76,10 @@ impl Numbers<'_> {
     }
 
     /// Returns the name that a new manifest had before, if most resources recorded under that are in it: a file with
-    /// another name, as one with a date, would otherwise announce each resource as created (O415).
+    /// another name, as one with a date, or standard input in its place, would otherwise announce each resource as created
+    /// (O415, O725).
     fn former_name(&self, manifest: &mut Manifest) -> Result<Option<String>, Error> {
-        if self.given.contains_key(&manifest.name()) || manifest.is_standard_input() {
+        if self.given.contains_key(&manifest.name()) {
             return Ok(None);
         }
         let mut forsaken: Vec<_> =
@@ -102,7 +103,7 @@ impl Numbers<'_> {
             return Ok(false);
         }
         // Its faults are reported when it is scanned.
-        let Ok(Some(listing)) = manifest.read(&NoMonitor) else { return Ok(false) };
+        let Ok(Some(listing)) = manifest.look(&NoMonitor) else { return Ok(false) };
         let (mut named, mut all) = (0_u64, 0_u64);
         for row in rows {
             let row = row?;

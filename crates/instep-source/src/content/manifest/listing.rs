@@ -11,7 +11,7 @@ use std::{
 use rusqlite::{Connection, params};
 
 use super::{
-    Manifest,
+    Manifest, input,
     line::{Listed, ManifestLine, read_json},
     names::{misspelt, misspelt_in},
 };
@@ -39,21 +39,45 @@ impl Manifest {
     /// # Errors
     /// If it cannot be read, or its header line is wrong. A wrong line is reported and left out.
     pub(crate) fn read(&self, monitor: &dyn PublishMonitor) -> Result<Option<Listing<'_>>, Error> {
-        let path = self.draft.as_deref().unwrap_or(&self.path);
         if self.is_standard_input() {
             let was_taken = self.taken.swap(true, Ordering::SeqCst);
-            let input = || Listing::read(self, Box::new(BufReader::new(io::stdin())), monitor);
-            return (!was_taken).then(input).transpose();
+            return (!was_taken).then(|| self.standard_input(monitor)).transpose();
         }
+        let path = self.draft.as_deref().unwrap_or(&self.path);
         let file = File::open(path).map_err(Error::read(path))?;
         let before = written(&file).map_err(Error::read(path))?;
         let input = file.try_clone().map_err(Error::read(path))?;
         let mut listing = Listing::read(self, Box::new(BufReader::new(input)), monitor)?;
         // Lines that name changes delete nothing else, and such a list may grow all the time.
         if listing.complete && written(&file).map_err(Error::read(path))? != before {
-            listing.was_written_meanwhile(monitor);
+            listing.lacks_lines("was written while it was read", monitor);
         }
         Ok(Some(listing))
+    }
+
+    /// Reads the lines as [`Manifest::read`] does, so that they can be read once more; returns `None` if that was the last
+    /// time.
+    ///
+    /// # Errors
+    /// As [`Manifest::read`].
+    pub(crate) fn look(&self, monitor: &dyn PublishMonitor) -> Result<Option<Listing<'_>>, Error> {
+        if !self.is_standard_input() {
+            return self.read(monitor);
+        }
+        let input = input::look().map_err(Error::read(&self.path))?;
+        input.map(|input| Listing::read(self, input, monitor)).transpose()
+    }
+
+    fn standard_input(&self, monitor: &dyn PublishMonitor) -> Result<Listing<'_>, Error> {
+        match input::take().map_err(Error::read(&self.path))? {
+            Some(input) => Listing::read(self, input, monitor),
+            // An earlier publication of this process has taken it, as before a server got other options.
+            None => {
+                let mut listing = Listing::read(self, Box::new(io::empty()), monitor)?;
+                listing.lacks_lines("was read before, and can be read once only", monitor);
+                Ok(listing)
+            }
+        }
     }
 }
 
@@ -134,12 +158,11 @@ impl<'a> Listing<'a> {
         Ok(())
     }
 
-    /// Reports that the file was written while it was read, so that it may have been read in part: resources that are not
-    /// named are not deleted.
-    fn was_written_meanwhile(&mut self, monitor: &dyn PublishMonitor) {
+    /// Reports that not all lines may have been read: resources that are not named are not deleted.
+    fn lacks_lines(&mut self, why: &str, monitor: &dyn PublishMonitor) {
         self.wrong += 1;
         self.complete = false;
-        let what = "was written while it was read: resources that it does not name stay published until it is read again";
+        let what = format!("{why}: resources that it does not name stay published until it is read again");
         monitor.problem(&PublishProblem::skipped(self.path(), what));
     }
 

@@ -37,6 +37,22 @@ fn several_roots_have_their_own_prefixes_and_the_inner_one_hides_the_outer() {
 }
 
 #[test]
+fn o729_a_uri_that_moves_to_content_of_fewer_sets_is_deleted_only_in_those_that_it_leaves() {
+    let mut folder = Folder::new();
+    folder.add_set(&["*.pdf"]);
+    folder.write("sub/a.pdf", "1");
+    folder.scan();
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::write(elsewhere.path().join("a.pdf"), "1").unwrap();
+    let (root, prefix) = (elsewhere.path().to_owned(), Some("http://x/sub/".to_owned()));
+    folder.add_content(Content::Folder { root, prefix });
+    folder.scan();
+    assert_eq!(folder.uris(), ["sub/a.pdf"]);
+    assert_eq!(folder.log_of(0b01), ["created sub/a.pdf"]);
+    assert_eq!(folder.log_of(0b10), ["deleted sub/a.pdf"]);
+}
+
+#[test]
 fn a_uri_that_moves_to_other_content_is_never_announced_as_deleted() {
     let mut folder = Folder::new();
     let elsewhere = tempfile::tempdir().unwrap();

@@ -159,6 +159,53 @@ fn o815_a_reported_change_of_a_file_that_a_manifest_names_is_read_from_the_file(
     assert_eq!(folder.resources().len(), 1);
 }
 
+/// Reports that resources have changed.
+fn report(folder: &Folder, uris: &[&str]) {
+    let changed = uris.iter().map(|uri| ReportedChange::add(Uri::parse(uri).unwrap())).collect();
+    record_reported(&folder.holdings, &folder.catalogue, changed, &folder.options, &NoMonitor).unwrap();
+}
+
+/// Returns the URIs of all resources, sorted.
+fn complete_uris(folder: &Folder) -> Vec<String> {
+    let mut uris: Vec<_> =
+        folder.resources().into_iter().map(|resource| resource.uri.into_string()).collect();
+    uris.sort();
+    uris
+}
+
+#[test]
+fn o729_a_reported_resource_that_a_manifest_names_later_is_listed_once_and_deleted_with_its_line() {
+    let folder = listed("list.csv");
+    folder.write("list.csv", "uri,length\nhttp://y/a,1\n");
+    folder.scan();
+    report(&folder, &["http://y/b", "http://y/c"]);
+    folder.write("list.csv", "uri,length\nhttp://y/a,1\nhttp://y/b,2\n");
+    folder.scan();
+    assert_eq!(complete_uris(&folder), ["http://y/a", "http://y/b", "http://y/c"]);
+    assert_eq!(folder.log(), ["created b", "created c", "created b"]);
+    folder.write("list.csv", "uri,length\nhttp://y/a,1\n");
+    folder.scan();
+    assert_eq!(complete_uris(&folder), ["http://y/a", "http://y/c"]);
+    folder.write("list.csv", "uri,change\nhttp://y/c,deleted\n");
+    folder.scan();
+    assert_eq!(complete_uris(&folder), ["http://y/a"]);
+    assert_eq!(folder.log()[3..], ["deleted b", "deleted c"]);
+}
+
+#[test]
+fn o729_a_reported_resource_at_a_uri_of_a_new_folder_is_the_file_there_or_gone() {
+    let mut folder = Folder::new();
+    folder.scan();
+    report(&folder, &["http://y/r/1", "http://y/r/2", "http://y/r/?q", "http://y/s"]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::write(elsewhere.path().join("1"), "one").unwrap();
+    let (root, prefix) = (elsewhere.path().to_owned(), Some("http://y/r/".to_owned()));
+    folder.add_content(Content::Folder { root, prefix });
+    folder.scan();
+    assert_eq!(complete_uris(&folder), ["http://y/r/1", "http://y/r/?q", "http://y/s"]);
+    assert_eq!(folder.log()[4..], ["created r/1", "deleted r/2"]);
+}
+
 #[test]
 fn an_application_records_its_own_changes() {
     let folder = Folder::new();

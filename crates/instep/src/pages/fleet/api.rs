@@ -48,9 +48,7 @@ pub(super) fn routes() -> Router<Arc<ServedFleet>> {
                 "this address has another method; /api/v1/openapi.json has all",
             )
         })
-        .fallback(|| async {
-            failed(StatusCode::NOT_FOUND, "there is no such address; /api/v1/openapi.json has all")
-        })
+        .fallback(nothing)
         .layer(middleware::map_response(with_json))
 }
 
@@ -68,6 +66,17 @@ async fn with_json(response: Response) -> Response {
 
 fn failed(status: StatusCode, what: impl ToString) -> Response {
     (status, Json(json!({ "error": what.to_string() }))).into_response()
+}
+
+/// Answers for an address that the API does not have.
+pub(super) async fn nothing() -> Response {
+    failed(StatusCode::NOT_FOUND, "there is no such address; /api/v1/openapi.json has all")
+}
+
+/// Refuses a request without the token of an operator, and names the scheme that it needs (RFC 9110 §11.6.1).
+fn unauthorized() -> Response {
+    let refused = failed(StatusCode::UNAUTHORIZED, "operators only: send Authorization: Bearer TOKEN");
+    ([(header::WWW_AUTHENTICATE, "Bearer")], refused).into_response()
 }
 
 fn refused(error: &FleetError) -> Response {
@@ -186,7 +195,7 @@ async fn actions(
     headers: HeaderMap,
 ) -> Response {
     if served.access.signed_in(&headers).is_none() {
-        return failed(StatusCode::UNAUTHORIZED, "operators only: send Authorization: Bearer TOKEN");
+        return unauthorized();
     }
     if let Err(what) = only(names.as_deref(), &["before"]) {
         return failed(StatusCode::BAD_REQUEST, what);
@@ -224,10 +233,7 @@ struct AddedSource {
 fn operator(served: &ServedFleet, headers: &HeaderMap) -> Result<String, Box<Response>> {
     match served.access.signed_in(headers) {
         Some(operator) if operator.mark.is_none() => Ok(operator.who),
-        _ => Err(Box::new(failed(
-            StatusCode::UNAUTHORIZED,
-            "operators only: send Authorization: Bearer TOKEN",
-        ))),
+        _ => Err(Box::new(unauthorized())),
     }
 }
 

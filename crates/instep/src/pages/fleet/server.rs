@@ -18,7 +18,7 @@ use axum::{
         IntoResponse, Redirect, Response,
         sse::{Event, KeepAlive, Sse},
     },
-    routing::{get, post},
+    routing::{any, get, post},
 };
 use futures_util::stream;
 use http::{HeaderMap, StatusCode, header};
@@ -145,6 +145,8 @@ fn router(served: Arc<ServedFleet>) -> Router {
         .route("/metrics", get(metrics_text))
         .route("/assets/{name}", get(asset))
         .nest("/api/v1", api::routes())
+        // A nested router has no such path.
+        .route("/api/v1/", any(api::nothing))
         .fallback(nothing)
         .layer(middleware::from_fn_with_state(Arc::clone(&served), refuse_other_names))
         .with_state(served)
