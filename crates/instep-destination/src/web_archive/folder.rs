@@ -125,15 +125,20 @@ impl ArchiveFolder {
         }
     }
 
-    /// Makes everything that was written durable.
-    pub(super) fn keep(&mut self) -> io::Result<()> {
-        self.file.as_mut().map_or(Ok(()), OpenFile::sync)
+    /// Returns `true` if a file is open that takes another record.
+    pub(super) fn has_room(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| !file.is_full(self.file_bytes))
+    }
+
+    /// Writes what is still in memory. Returns another handle of the open file, for the caller that makes it durable.
+    pub(super) fn flush(&mut self) -> io::Result<Option<File>> {
+        self.file.as_mut().map(OpenFile::flush).transpose()
     }
 
     /// Writes the index of the open file, and gives the file its final name.
     pub(super) fn close(&mut self) -> io::Result<()> {
         let Some(mut file) = self.file.take() else { return Ok(()) };
-        file.sync()?;
+        file.flush()?.sync_data()?;
         index::write(&file.path, &mut file.lines)?;
         fs::rename(open_name(&file.path), &file.path)?;
         File::open(&self.dir)?.sync_all()
@@ -160,9 +165,9 @@ impl OpenFile {
         self.lines.extend(line(&self.name, at));
     }
 
-    fn sync(&mut self) -> io::Result<()> {
+    fn flush(&mut self) -> io::Result<File> {
         io::Write::flush(self.writer.get_mut())?;
-        self.writer.get_mut().get_ref().sync_data()
+        self.writer.get_mut().get_ref().try_clone()
     }
 }
 
