@@ -8,7 +8,7 @@ use instep_net::{BodyObserver, Exchange, ExchangeObserver};
 use instep_warc::PayloadHasher;
 
 use super::{
-    captured::{Captured, CapturedAnswer, CapturedHeads},
+    captured::{ArrivedExchange, Captured},
     records::ArchiveRecords,
 };
 
@@ -27,8 +27,7 @@ impl ArchiveObserver {
 impl ExchangeObserver for ArchiveObserver {
     fn answered(&self, exchange: Exchange<'_>) -> Box<dyn BodyObserver> {
         Box::new(Capturing {
-            heads: CapturedHeads::of(&exchange),
-            answer: CapturedAnswer::of(&exchange),
+            captured: Captured::new(&exchange, self.records.buffer()),
             hasher: PayloadHasher::default(),
             fault: None,
             records: Arc::clone(&self.records),
@@ -38,8 +37,7 @@ impl ExchangeObserver for ArchiveObserver {
 
 /// An exchange whose body is arriving.
 struct Capturing {
-    heads: CapturedHeads,
-    answer: CapturedAnswer,
+    captured: Captured,
     hasher: PayloadHasher,
     /// The reason why the body could not be stored. The exchange is then left out, and the archive fails.
     fault: Option<io::Error>,
@@ -48,25 +46,25 @@ struct Capturing {
 
 impl BodyObserver for Capturing {
     fn data(&mut self, data: &Bytes) {
-        if self.heads.status == StatusCode::PARTIAL_CONTENT {
+        if self.captured.status == StatusCode::PARTIAL_CONTENT {
             return;
         }
         self.hasher.update(data);
         if self.fault.is_none() {
-            self.fault = self.answer.push(data, self.records.folder()).err();
+            self.fault = self.captured.push(data, self.records.folder()).err();
         }
     }
 
     fn ended(self: Box<Self>, is_whole: bool) {
-        let Self { heads, answer, hasher, fault, records } = *self;
+        let Self { captured, hasher, fault, records } = *self;
         if let Some(error) = fault {
             return records.fail(error);
         }
         // An incomplete resource is requested again; of other answers the head is enough. A resource that arrives in
         // parts is archived when they are joined, because readers of archives do not join them.
-        if !is_whole && heads.status.is_success() || heads.status == StatusCode::PARTIAL_CONTENT {
+        if !is_whole && captured.status.is_success() || captured.status == StatusCode::PARTIAL_CONTENT {
             return;
         }
-        records.exchange(Captured { heads, answer, digest: hasher.finish(), is_whole });
+        records.exchange(ArrivedExchange { captured, digest: hasher.finish(), is_whole });
     }
 }

@@ -1,9 +1,10 @@
-//! Exchanges as the records of an archive have them: small bodies are kept in memory behind their heads, large ones in a
-//! file without a name.
+//! Exchanges as the records of an archive have them. Request, answer and a small body follow each other in one buffer; a
+//! large body waits in a file without a name.
 
 use std::{
     fs::File,
     io::{self, Seek as _, Write as _},
+    ops::Range,
     path::Path,
     time::SystemTime,
 };
@@ -17,72 +18,82 @@ use resourcesync::Uri;
 /// The most bytes of a body that are kept in memory.
 const IN_MEMORY: u64 = 1 << 20;
 
-/// The most bytes for which room is made before they arrive.
-const ROOM: usize = 64 << 10;
-
 /// An exchange whose body has arrived.
-pub(super) struct Captured {
-    pub(super) heads: CapturedHeads,
-    /// The head of the answer, as it is recorded, and its body.
-    pub(super) answer: CapturedAnswer,
+pub(super) struct ArrivedExchange {
+    pub(super) captured: Captured,
     /// The digest of the body as received.
     pub(super) digest: PayloadDigest,
     /// `false` if the body was not received to its end.
     pub(super) is_whole: bool,
 }
 
-/// The statements of an exchange outside its body.
-pub(super) struct CapturedHeads {
+/// An exchange as far as it has arrived.
+pub(super) struct Captured {
     pub(super) uri: Uri,
     pub(super) status: StatusCode,
+    /// The time at which the answer began.
     pub(super) at: SystemTime,
-    /// The `Content-Type` of the answer; empty if it has none.
-    pub(super) media_type: Box<str>,
     /// `true` if the body has a content coding.
     pub(super) is_coded: bool,
-    /// The request, as it is recorded.
-    pub(super) request: Vec<u8>,
-}
-
-impl CapturedHeads {
-    pub(super) fn of(exchange: &Exchange<'_>) -> Self {
-        let (host, target) = host_and_target(exchange.uri.as_str());
-        let line = [exchange.method.as_str(), " /", target, " HTTP/1.1\r\nhost: ", host, "\r\n"];
-        let media_type = exchange.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        Self {
-            uri: exchange.uri.clone(),
-            status: exchange.status,
-            at: exchange.at,
-            media_type: media_type.unwrap_or_default().into(),
-            is_coded: exchange.headers.contains_key(header::CONTENT_ENCODING),
-            request: http_head(&line, exchange.request_headers, 0),
-        }
-    }
-}
-
-/// The answer of an exchange: its head, and its body as far as it has arrived.
-pub(super) struct CapturedAnswer {
-    /// The head, followed by the body unless that waits in a file.
+    /// The request, the head of the answer, and the body unless that waits in a file.
     bytes: Vec<u8>,
-    head: usize,
+    /// The place of the value of the `Content-Type` of the answer; empty if it has none.
+    media_type: Range<usize>,
+    request_end: usize,
+    head_end: usize,
     length: u64,
     file: Option<File>,
 }
 
-impl CapturedAnswer {
-    /// Returns the head of an answer whose body has not begun to arrive.
-    pub(super) fn of(exchange: &Exchange<'_>) -> Self {
+impl Captured {
+    /// Records the heads of an exchange in an empty buffer.
+    pub(super) fn new(exchange: &Exchange<'_>, mut bytes: Vec<u8>) -> Self {
+        let (host, target) = host_and_target(exchange.uri.as_str());
+        let line = [exchange.method.as_str(), " /", target, " HTTP/1.1\r\nhost: ", host, "\r\n"];
+        append_head(&line, exchange.request_headers, &mut bytes);
+        let request_end = bytes.len();
         let reason = exchange.status.canonical_reason().unwrap_or_default();
         let line = ["HTTP/1.1 ", exchange.status.as_str(), " ", reason, "\r\n"];
-        let announced = exchange.headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-        let room = announced.and_then(|length| length.parse().ok()).unwrap_or(0);
-        let bytes = http_head(&line, exchange.headers, ROOM.min(room));
-        Self { head: bytes.len(), bytes, length: 0, file: None }
+        let media_type = append_head(&line, exchange.headers, &mut bytes);
+        Self {
+            uri: exchange.uri.clone(),
+            status: exchange.status,
+            at: exchange.at,
+            is_coded: exchange.headers.contains_key(header::CONTENT_ENCODING),
+            media_type,
+            request_end,
+            head_end: bytes.len(),
+            bytes,
+            length: 0,
+            file: None,
+        }
     }
 
-    /// Returns the head.
+    /// Returns the media type that the answer states; empty if it states none.
+    pub(super) fn media_type(&self) -> &str {
+        std::str::from_utf8(self.part(self.media_type.clone())).unwrap_or_default()
+    }
+
+    /// Returns the request, as it is recorded.
+    pub(super) fn request(&self) -> &[u8] {
+        self.part(0..self.request_end)
+    }
+
+    /// Returns the head of the answer, as it is recorded.
     pub(super) fn head(&self) -> &[u8] {
-        self.bytes.get(..self.head).unwrap_or_default()
+        self.part(self.request_end..self.head_end)
+    }
+
+    /// Returns the head of the answer, and the body unless that waits in a file.
+    pub(super) fn answer(&self) -> &[u8] {
+        self.part(self.request_end..self.bytes.len())
+    }
+
+    /// Returns the file of a large body, at its beginning.
+    pub(super) fn large_body(&self) -> io::Result<Option<&File>> {
+        let Some(mut file) = self.file.as_ref() else { return Ok(None) };
+        file.rewind()?;
+        Ok(Some(file))
     }
 
     /// Returns the number of bytes of the body.
@@ -111,19 +122,21 @@ impl CapturedAnswer {
             return Ok(());
         }
         let mut file = tempfile::tempfile_in(folder)?;
-        file.write_all(&self.bytes[self.head..])?;
+        file.write_all(self.part(self.head_end..self.bytes.len()))?;
         file.write_all(piece)?;
-        self.bytes.truncate(self.head);
+        self.bytes.truncate(self.head_end);
         self.bytes.shrink_to_fit();
         self.file = Some(file);
         Ok(())
     }
 
-    /// Returns the bytes in memory, and the file with the bytes that follow them, at its beginning.
-    pub(super) fn into_parts(self) -> io::Result<(Vec<u8>, Option<File>)> {
-        let mut file = self.file;
-        file.as_mut().map_or(Ok(()), File::rewind)?;
-        Ok((self.bytes, file))
+    /// Returns the buffer, for another exchange.
+    pub(super) fn into_buffer(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    fn part(&self, range: Range<usize>) -> &[u8] {
+        self.bytes.get(range).unwrap_or_default()
     }
 }
 
@@ -135,10 +148,10 @@ fn host_and_target(uri: &str) -> (&str, &str) {
     (host, target.strip_prefix('/').unwrap_or(target))
 }
 
-/// Returns the head of a message, with room for a body. The body is recorded without its chunks, so the header that
-/// announces them is left out.
-fn http_head(start: &[&str], headers: &HeaderMap, room: usize) -> Vec<u8> {
-    let mut head = Vec::with_capacity(512 + room);
+/// Appends the head of a message. Returns the place of its media type. The body is recorded without its chunks, so the
+/// header that announces them is left out.
+fn append_head(start: &[&str], headers: &HeaderMap, head: &mut Vec<u8>) -> Range<usize> {
+    let mut media_type = 0..0;
     start.iter().for_each(|part| head.extend_from_slice(part.as_bytes()));
     for (name, value) in headers {
         if name == header::TRANSFER_ENCODING {
@@ -147,9 +160,13 @@ fn http_head(start: &[&str], headers: &HeaderMap, room: usize) -> Vec<u8> {
         for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
             head.extend_from_slice(part);
         }
+        if name == header::CONTENT_TYPE && media_type.is_empty() {
+            let end = head.len() - b"\r\n".len();
+            media_type = end - value.len()..end;
+        }
     }
     head.extend_from_slice(b"\r\n");
-    head
+    media_type
 }
 
 #[cfg(test)]

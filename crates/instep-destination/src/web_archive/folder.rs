@@ -39,7 +39,7 @@ pub(super) struct ArchiveFolder {
 pub(super) struct OpenFile {
     path: PathBuf,
     pub(super) name: String,
-    pub(super) writer: WarcWriter<io::BufWriter<File>>,
+    pub(super) writer: WarcWriter<File>,
     lines: Vec<CdxjLine>,
 }
 
@@ -149,7 +149,7 @@ impl OpenFile {
     fn new(path: PathBuf, length: u64, lines: Vec<CdxjLine>) -> io::Result<Self> {
         let file = OpenOptions::new().append(true).create(true).open(open_name(&path))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let writer = WarcWriter::new(io::BufWriter::with_capacity(256 << 10, file), length);
+        let writer = WarcWriter::new(file, length);
         Ok(Self { path, name, writer, lines })
     }
 
@@ -166,8 +166,8 @@ impl OpenFile {
     }
 
     fn flush(&mut self) -> io::Result<File> {
-        io::Write::flush(self.writer.get_mut())?;
-        self.writer.get_mut().get_ref().try_clone()
+        self.writer.flush()?;
+        self.writer.get_ref().try_clone()
     }
 }
 

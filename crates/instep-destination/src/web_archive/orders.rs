@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::captured::Captured;
+use super::captured::ArrivedExchange;
 
 /// The number of orders that are taken together. Waking a thread costs more than writing a small record.
 const TOGETHER: usize = 128;
@@ -26,7 +26,7 @@ const LINGER: Duration = Duration::from_millis(200);
 
 /// A piece of work for the thread that writes.
 pub(super) enum ArchiveOrder {
-    Exchange(Box<Captured>),
+    Exchange(Box<ArrivedExchange>),
     Member(ArchivedMember),
     /// A body could not be stored. The archive fails with this error.
     Failed(io::Error),
@@ -79,7 +79,7 @@ impl Orders {
         }
         let was_due = waiting.is_due();
         match &order {
-            ArchiveOrder::Exchange(captured) => waiting.bytes += captured.answer.in_memory(),
+            ArchiveOrder::Exchange(arrived) => waiting.bytes += arrived.captured.in_memory(),
             ArchiveOrder::Member(_) => {}
             ArchiveOrder::Failed(_) | ArchiveOrder::Keep(_) => waiting.is_urgent = true,
         }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{
-    captured::Captured,
+    captured::ArrivedExchange,
     folder::ArchiveFolder,
     orders::{ArchiveOrder, Orders},
     writing::RecordWriter,
@@ -22,6 +22,10 @@ use super::{
 /// The most bytes of an answer that the task that received it writes: compressing them takes less than a millisecond.
 const AT_ONCE: u64 = 64 << 10;
 
+/// The most buffers that wait for further exchanges, and the most bytes of each. The allocator takes longer for a buffer
+/// of more than 1 KiB than the writer for its record.
+const SPARE: (usize, usize) = (128, 16 << 10);
+
 /// The records of an archive and the orders that wait for its thread.
 pub(super) struct ArchiveRecords {
     /// The folder for large bodies while they wait: that of the archive, because the system's temporary folder may be in
@@ -29,6 +33,8 @@ pub(super) struct ArchiveRecords {
     folder: PathBuf,
     pub(super) orders: Orders,
     writing: Mutex<Writing>,
+    /// Empty buffers of exchanges that are written.
+    spare: Mutex<Vec<Vec<u8>>>,
 }
 
 /// The writer, which is there until the archive is closed.
@@ -57,7 +63,7 @@ impl Writing {
 impl ArchiveRecords {
     pub(super) fn new(dir: &Path, folder: ArchiveFolder) -> Self {
         let writing = Mutex::new(Writing { writer: Some(RecordWriter::new(folder)), failure: None });
-        Self { folder: dir.to_owned(), orders: Orders::default(), writing }
+        Self { folder: dir.to_owned(), orders: Orders::default(), writing, spare: Mutex::default() }
     }
 
     /// Returns the folder for large bodies while they wait.
@@ -65,18 +71,37 @@ impl ArchiveRecords {
         &self.folder
     }
 
+    /// Returns an empty buffer for an exchange.
+    pub(super) fn buffer(&self) -> Vec<u8> {
+        self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_else(|| Vec::with_capacity(4_096))
+    }
+
     /// Adds an exchange.
-    pub(super) fn exchange(&self, captured: Captured) {
-        let is_small = !captured.answer.is_large() && captured.answer.in_memory() <= AT_ONCE;
+    pub(super) fn exchange(&self, arrived: ArrivedExchange) {
+        let is_small = !arrived.captured.is_large() && arrived.captured.in_memory() <= AT_ONCE;
         if is_small
             && let Ok(mut writing) = self.writing.try_lock()
             && writing.is_ready()
         {
             // The error is kept for the callers that wait for their records.
-            let _ = writing.go_on(|writer| writer.exchange(captured));
-            return;
+            let _ = writing.go_on(|writer| writer.exchange(&arrived));
+            drop(writing);
+            return self.reuse(arrived);
         }
-        self.orders.send(ArchiveOrder::Exchange(Box::new(captured)));
+        self.orders.send(ArchiveOrder::Exchange(Box::new(arrived)));
+    }
+
+    /// Keeps the buffer of an exchange for another one.
+    fn reuse(&self, arrived: ArrivedExchange) {
+        let mut buffer = arrived.captured.into_buffer();
+        let (most, largest) = SPARE;
+        if buffer.capacity() <= largest
+            && let Ok(mut spare) = self.spare.lock()
+            && spare.len() < most
+        {
+            buffer.clear();
+            spare.push(buffer);
+        }
     }
 
     /// Fails the archive: a part of it could not be stored.
@@ -92,7 +117,7 @@ impl ArchiveRecords {
         {
             // The error of a record is kept.
             let _ = match order {
-                ArchiveOrder::Exchange(captured) => self.lock().go_on(|writer| writer.exchange(*captured)),
+                ArchiveOrder::Exchange(arrived) => self.lock().go_on(|writer| writer.exchange(&arrived)),
                 ArchiveOrder::Member(member) => self.lock().go_on(|writer| writer.member(member)),
                 ArchiveOrder::Failed(error) => self.lock().go_on(|_| Err(error)),
                 ArchiveOrder::Keep(kept) => {

@@ -16,7 +16,7 @@ use instep_warc::{
 use resourcesync::DateTime;
 
 use super::{
-    captured::Captured,
+    captured::ArrivedExchange,
     folder::ArchiveFolder,
     index,
     known::{FirstCapture, KnownPayloads},
@@ -48,22 +48,22 @@ impl RecordWriter {
 
     /// Writes a response and its request. If the archive has the payload already, writes a revisit instead of the
     /// response.
-    pub(super) fn exchange(&mut self, captured: Captured) -> io::Result<()> {
+    pub(super) fn exchange(&mut self, arrived: &ArrivedExchange) -> io::Result<()> {
         self.begin()?;
-        let Captured { heads, answer, digest, is_whole } = captured;
-        let (uri, date, response) = (heads.uri.as_str(), self.date(heads.at), record_id());
-        let is_ok = heads.status == StatusCode::OK && answer.length() > 0;
+        let ArrivedExchange { captured, digest, is_whole } = arrived;
+        let (uri, date, response) = (captured.uri.as_str(), self.date(captured.at), record_id());
+        let is_ok = captured.status == StatusCode::OK && captured.length() > 0;
         if is_ok {
             self.learn()?;
         }
-        let first = self.known.as_ref().and_then(|known| known.get(&digest)).filter(|_| is_ok);
+        let first = self.known.as_ref().and_then(|known| known.get(digest)).filter(|_| is_ok);
         let payload = digest.to_string();
         let head = |kind| {
             WarcHead::new(kind, &response, &date)
                 .with("WARC-Target-URI", uri)
                 .with("Content-Type", "application/http; msgtype=response")
         };
-        let is_revisit = first.is_some() || heads.status == StatusCode::NOT_MODIFIED;
+        let is_revisit = first.is_some() || captured.status == StatusCode::NOT_MODIFIED;
         let head = match first {
             Some(first) => head(WarcKind::Revisit)
                 .with("WARC-Profile", IDENTICAL_PAYLOAD)
@@ -73,38 +73,35 @@ impl RecordWriter {
             None if is_revisit => head(WarcKind::Revisit).with("WARC-Profile", NOT_MODIFIED),
             None => head(WarcKind::Response).with("WARC-Payload-Digest", &payload),
         };
-        let head = if is_whole || is_revisit { head } else { head.with("WARC-Truncated", "unspecified") };
+        let head = if *is_whole || is_revisit { head } else { head.with("WARC-Truncated", "unspecified") };
         let (file, _) = self.folder.current()?;
         let written = if is_revisit {
-            let mut block = answer.head();
+            let mut block = captured.head();
             file.writer.write(&head, block.len() as u64, &mut block, RecordPacking::Stored)?
         } else {
-            let length = answer.head().len() as u64 + answer.length();
-            let packing = packing(length, &heads.media_type, heads.is_coded);
-            let (bytes, body) = answer.into_parts()?;
-            match body {
-                None => file.writer.write(&head, length, &mut &*bytes, packing)?,
-                Some(body) => file.writer.write(&head, length, &mut bytes.chain(body), packing)?,
+            let length = captured.head().len() as u64 + captured.length();
+            let packing = packing(length, captured.media_type(), captured.is_coded);
+            let mut block = captured.answer();
+            match captured.large_body()? {
+                None => file.writer.write(&head, length, &mut block, packing)?,
+                Some(body) => file.writer.write(&head, length, &mut block.chain(body), packing)?,
             }
         };
-        let status = heads.status.as_str();
-        file.list(
-            |name, at| index::line(&head, &heads.media_type, status, (name, at.offset, at.length)),
-            written,
-        );
+        let (mime, status) = (captured.media_type(), captured.status.as_str());
+        file.list(|name, at| index::line(&head, mime, status, (name, at.offset, at.length)), written);
         if is_ok
             && !is_revisit
             && let Some(known) = &mut self.known
         {
-            known.add(digest, FirstCapture { uri: uri.into(), date: Arc::clone(&date) });
+            known.add(*digest, FirstCapture { uri: uri.into(), date: Arc::clone(&date) });
         }
         let id = record_id();
         let head = WarcHead::new(WarcKind::Request, &id, &date)
             .with("WARC-Target-URI", uri)
             .with("WARC-Concurrent-To", &response)
             .with("Content-Type", "application/http; msgtype=request");
-        let request = &*heads.request;
-        file.writer.write(&head, request.len() as u64, &mut { request }, RecordPacking::Stored).map(drop)
+        let mut request = captured.request();
+        file.writer.write(&head, request.len() as u64, &mut request, RecordPacking::Stored).map(drop)
     }
 
     /// Writes a member of a package.
