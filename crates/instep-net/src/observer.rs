@@ -10,7 +10,7 @@ use resourcesync::Uri;
 /// tasks that must not block.
 pub trait ExchangeObserver: fmt::Debug + Send + Sync {
     /// Receives the heads of a request and its answer. The returned value receives the body.
-    fn answered(&self, exchange: Exchange) -> Box<dyn BodyObserver>;
+    fn answered(&self, exchange: Exchange<'_>) -> Box<dyn BodyObserver>;
 }
 
 /// Receives the body of one answer.
@@ -22,34 +22,19 @@ pub trait BodyObserver: Send + Sync {
     fn ended(self: Box<Self>, is_whole: bool);
 }
 
-/// A request and its answer, without credentials and without bodies.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Exchange {
+/// A request and its answer, without credentials and without bodies. It is borrowed: an observer copies what it needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Exchange<'a> {
     /// The URI that was requested.
-    pub uri: Uri,
+    pub uri: &'a Uri,
     /// The method.
-    pub method: Method,
+    pub method: &'a Method,
     /// The headers of the request. Credentials of the operator are left out.
-    pub request_headers: HeaderMap,
+    pub request_headers: &'a HeaderMap,
     /// The status.
     pub status: StatusCode,
     /// The headers of the answer.
-    pub headers: HeaderMap,
+    pub headers: &'a HeaderMap,
     /// The time at which the answer began.
     pub at: SystemTime,
-}
-
-impl Default for Exchange {
-    /// Returns an exchange of 1970, with neither URI nor headers, for tests of a [`ExchangeObserver`].
-    fn default() -> Self {
-        Self {
-            uri: Uri::default(),
-            method: Method::GET,
-            request_headers: HeaderMap::new(),
-            status: StatusCode::OK,
-            headers: HeaderMap::new(),
-            at: SystemTime::UNIX_EPOCH,
-        }
-    }
 }

@@ -86,7 +86,7 @@ async fn o358_a_body_in_a_transfer_coding_that_was_not_accepted_is_no_resource()
 struct Endings(Arc<Mutex<Vec<bool>>>);
 
 impl ExchangeObserver for Endings {
-    fn answered(&self, _: Exchange) -> Box<dyn BodyObserver> {
+    fn answered(&self, _: Exchange<'_>) -> Box<dyn BodyObserver> {
         Box::new(self.clone())
     }
 }

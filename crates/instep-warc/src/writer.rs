@@ -13,6 +13,9 @@ use crate::head::WarcHead;
 /// The number of bytes that are read and compressed at a time.
 const STEP: usize = 64 << 10;
 
+/// The number of bytes of finished records from which on they are written to the sink.
+const TOGETHER: usize = 256 << 10;
+
 /// Records with at most this many bytes are stored with any packing: compressing one costs more time than it saves
 /// space.
 const SMALL: u64 = 1_024;
@@ -43,16 +46,19 @@ pub enum RecordPacking {
 }
 
 /// Writes records to the end of a file. All records share one compressor, because creating one takes longer than
-/// compressing a small record.
+/// compressing a small record. The sink gets many small records together, so it needs no buffer of its own; the last ones
+/// with [`flush`](Self::flush).
 pub struct WarcWriter<W> {
     out: W,
-    offset: u64,
+    /// The bytes that the sink has.
+    written: u64,
     compress: Compress,
     /// The CRC-32 of the present member, computed with the processor's own instructions, which flate2 does not use.
     crc: Hasher,
     /// The bytes of the present member, modulo 2^32.
     amount: u32,
-    member: Vec<u8>,
+    /// The bytes that the sink has not: finished members, and the present one.
+    waiting: Vec<u8>,
     start: Vec<u8>,
     block: Vec<u8>,
 }
@@ -61,8 +67,8 @@ impl<W: Write> WarcWriter<W> {
     /// Returns a writer for the end of a file that has `offset` bytes.
     pub fn new(out: W, offset: u64) -> Self {
         let compress = Compress::new(Compression::fast(), false);
-        let (member, start, block) = (Vec::new(), Vec::new(), Vec::new());
-        Self { out, offset, compress, crc: Hasher::new(), amount: 0, member, start, block }
+        let (waiting, start, block) = (Vec::new(), Vec::new(), Vec::new());
+        Self { out, written: offset, compress, crc: Hasher::new(), amount: 0, waiting, start, block }
     }
 
     /// Writes a record whose block has `length` bytes.
@@ -76,10 +82,10 @@ impl<W: Write> WarcWriter<W> {
         block: &mut dyn Read,
         packing: RecordPacking,
     ) -> io::Result<WrittenRecord> {
-        let offset = self.offset;
+        let offset = self.offset();
         (self.crc, self.amount) = (Hasher::new(), 0);
         // No name, no time, no system: the same records are the same bytes.
-        self.member.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
+        self.waiting.extend_from_slice(&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255]);
         let mut start = std::mem::take(&mut self.start);
         start.clear();
         head.write(length, &mut start);
@@ -97,9 +103,8 @@ impl<W: Write> WarcWriter<W> {
     /// # Errors
     /// If writing fails.
     pub fn append(&mut self, member: &[u8]) -> io::Result<()> {
-        self.out.write_all(member)?;
-        self.offset += member.len() as u64;
-        Ok(())
+        self.waiting.extend_from_slice(member);
+        self.put_many()
     }
 
     fn compress(&mut self, start: &[u8], length: u64, block: &mut dyn Read) -> io::Result<()> {
@@ -130,31 +135,29 @@ impl<W: Write> WarcWriter<W> {
             let most = left.min(STORED);
             left -= most;
             let size = most as u16;
-            self.member.push(u8::from(left == 0));
-            self.member.extend_from_slice(&size.to_le_bytes());
-            self.member.extend_from_slice(&(!size).to_le_bytes());
-            let begin = self.member.len();
-            self.member.resize(begin + usize::from(size), 0);
-            record.read_exact(&mut self.member[begin..]).map_err(|error| match error.kind() {
+            self.waiting.push(u8::from(left == 0));
+            self.waiting.extend_from_slice(&size.to_le_bytes());
+            self.waiting.extend_from_slice(&(!size).to_le_bytes());
+            let begin = self.waiting.len();
+            self.waiting.resize(begin + usize::from(size), 0);
+            record.read_exact(&mut self.waiting[begin..]).map_err(|error| match error.kind() {
                 io::ErrorKind::UnexpectedEof => too_short(),
                 _ => error,
             })?;
-            self.crc.update(&self.member[begin..]);
+            self.crc.update(&self.waiting[begin..]);
             self.amount = self.amount.wrapping_add(size.into());
-            if self.member.len() >= STEP {
-                self.put()?;
-            }
+            self.put_many()?;
         }
         Ok(())
     }
 
     /// Ends a member with its check sum and its length.
     fn end(&mut self, offset: u64) -> io::Result<WrittenRecord> {
-        self.member.extend_from_slice(&std::mem::take(&mut self.crc).finalize().to_le_bytes());
+        self.waiting.extend_from_slice(&std::mem::take(&mut self.crc).finalize().to_le_bytes());
         // The length modulo 2^32 (RFC 1952 §2.3.1).
-        self.member.extend_from_slice(&self.amount.to_le_bytes());
-        self.put()?;
-        Ok(WrittenRecord { offset, length: self.offset - offset })
+        self.waiting.extend_from_slice(&self.amount.to_le_bytes());
+        self.put_many()?;
+        Ok(WrittenRecord { offset, length: self.offset() - offset })
     }
 
     fn deflate(&mut self, mut input: &[u8], flush: FlushCompress) -> io::Result<()> {
@@ -162,12 +165,10 @@ impl<W: Write> WarcWriter<W> {
         self.amount = self.amount.wrapping_add(input.len() as u32);
         loop {
             let before = self.compress.total_in();
-            self.member.reserve(STEP / 2);
-            let status = self.compress.compress_vec(input, &mut self.member, flush)?;
+            self.waiting.reserve(STEP / 2);
+            let status = self.compress.compress_vec(input, &mut self.waiting, flush)?;
             input = &input[(self.compress.total_in() - before) as usize..];
-            if self.member.len() >= STEP {
-                self.put()?;
-            }
+            self.put_many()?;
             let is_done = match flush {
                 FlushCompress::Finish => status == flate2::Status::StreamEnd,
                 _ => input.is_empty(),
@@ -178,26 +179,43 @@ impl<W: Write> WarcWriter<W> {
         }
     }
 
+    fn put_many(&mut self) -> io::Result<()> {
+        if self.waiting.len() >= TOGETHER { self.put() } else { Ok(()) }
+    }
+
     fn put(&mut self) -> io::Result<()> {
-        self.out.write_all(&self.member)?;
-        self.offset += self.member.len() as u64;
-        self.member.clear();
+        self.out.write_all(&self.waiting)?;
+        self.written += self.waiting.len() as u64;
+        self.waiting.clear();
         Ok(())
     }
 
-    /// Returns the number of bytes that the file has.
+    /// Writes the records that wait to the sink, and flushes it.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.put()?;
+        self.out.flush()
+    }
+
+    /// Returns the number of bytes that the file has, with the records that wait.
     pub fn offset(&self) -> u64 {
-        self.offset
+        self.written + self.waiting.len() as u64
     }
 
-    /// Returns the sink.
-    pub fn get_mut(&mut self) -> &mut W {
-        &mut self.out
+    /// Returns the sink, which lacks the records that wait.
+    pub fn get_ref(&self) -> &W {
+        &self.out
     }
 
-    /// Returns the sink.
-    pub fn into_inner(self) -> W {
-        self.out
+    /// Writes the records that wait, and returns the sink.
+    ///
+    /// # Errors
+    /// If that fails.
+    pub fn into_inner(mut self) -> io::Result<W> {
+        self.flush()?;
+        Ok(self.out)
     }
 }
 
@@ -207,7 +225,7 @@ fn too_short() -> io::Error {
 
 impl<W> fmt::Debug for WarcWriter<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WarcWriter").field("offset", &self.offset).finish_non_exhaustive()
+        f.debug_struct("WarcWriter").field("written", &self.written).finish_non_exhaustive()
     }
 }
 
@@ -224,7 +242,7 @@ mod tests {
             let head = WarcHead::new(WarcKind::Resource, "<urn:x:1>", "2026-01-01T00:00:00Z");
             let mut writer = WarcWriter::new(Vec::new(), 0);
             writer.write(&head, text.len() as u64, &mut block, packing).unwrap();
-            let (bytes, mut read) = (writer.into_inner(), String::new());
+            let (bytes, mut read) = (writer.into_inner().unwrap(), String::new());
             let mut take = |record: crate::WarcRecord<'_>| record.block.read_to_string(&mut read).map(drop);
             assert!(WarcReader::new(&bytes[..]).next(&mut take).unwrap());
             assert_eq!(read, text);

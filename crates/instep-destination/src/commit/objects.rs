@@ -6,7 +6,7 @@
 //! released it is durable.
 
 use std::{
-    io::{self, BufWriter, Read as _, Write},
+    io::{self, Read as _, Write},
     sync::Arc,
 };
 
@@ -116,7 +116,7 @@ pub(super) struct NewPack {
 
 struct OpenPack {
     key: Box<str>,
-    writer: WarcWriter<BufWriter<PackFile>>,
+    writer: WarcWriter<PackFile>,
     date: String,
 }
 
@@ -169,7 +169,7 @@ impl NewPack {
 
     fn open(&mut self, packs: &PackStore) -> Result<&mut OpenPack, StoreError> {
         if self.open.is_none() {
-            let file = BufWriter::with_capacity(1 << 18, PackFile(packs.staging().stage(&[])?));
+            let file = PackFile(packs.staging().stage(&[])?);
             let (key, writer) = (packs.key_of_pack(), WarcWriter::new(file, 0));
             self.open = Some(OpenPack { key, writer, date: seconds(&now().to_string()) });
         }
@@ -185,8 +185,7 @@ impl NewPack {
     pub(super) fn finish(self) -> Result<Option<(PlannedObject, u64)>, StoreError> {
         let Some(OpenPack { key, writer, .. }) = self.open else { return Ok(None) };
         let bytes = writer.offset();
-        let file = writer.into_inner().into_inner();
-        let file = file.map_err(|error| StoreError::io("write", &*key, error.into_error()))?;
+        let file = writer.into_inner().map_err(|error| StoreError::io("write", &*key, error))?;
         let staged = file.0.finish(None)?.name;
         Ok(Some((PlannedObject { key, staged, media_type: Some("application/warc".to_owned()) }, bytes)))
     }

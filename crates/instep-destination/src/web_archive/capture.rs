@@ -8,67 +8,63 @@ use instep_net::{BodyObserver, Exchange, ExchangeObserver};
 use instep_warc::PayloadHasher;
 
 use super::{
-    captured::{Captured, CapturedBody},
-    orders::{ArchiveOrder, Orders},
+    captured::{ArrivedExchange, Captured},
+    records::ArchiveRecords,
 };
 
 /// An observer that passes the exchanges of a client to an archive.
 #[derive(Debug)]
 pub(crate) struct ArchiveObserver {
-    orders: Arc<Orders>,
+    records: Arc<ArchiveRecords>,
 }
 
 impl ArchiveObserver {
-    pub(super) fn new(orders: Arc<Orders>) -> Self {
-        Self { orders }
+    pub(super) fn new(records: Arc<ArchiveRecords>) -> Self {
+        Self { records }
     }
 }
 
 impl ExchangeObserver for ArchiveObserver {
-    fn answered(&self, exchange: Exchange) -> Box<dyn BodyObserver> {
-        Box::new(Capturing::new(exchange, Arc::clone(&self.orders)))
+    fn answered(&self, exchange: Exchange<'_>) -> Box<dyn BodyObserver> {
+        Box::new(Capturing {
+            captured: Captured::new(&exchange, self.records.buffer()),
+            hasher: PayloadHasher::default(),
+            fault: None,
+            records: Arc::clone(&self.records),
+        })
     }
 }
 
 /// An exchange whose body is arriving.
-pub(super) struct Capturing {
-    exchange: Exchange,
-    body: CapturedBody,
+struct Capturing {
+    captured: Captured,
     hasher: PayloadHasher,
     /// The reason why the body could not be stored. The exchange is then left out, and the archive fails.
     fault: Option<io::Error>,
-    orders: Arc<Orders>,
-}
-
-impl Capturing {
-    pub(super) fn new(exchange: Exchange, orders: Arc<Orders>) -> Self {
-        let (body, hasher) = (CapturedBody::default(), PayloadHasher::default());
-        Self { exchange, body, hasher, fault: None, orders }
-    }
+    records: Arc<ArchiveRecords>,
 }
 
 impl BodyObserver for Capturing {
     fn data(&mut self, data: &Bytes) {
-        if self.exchange.status == StatusCode::PARTIAL_CONTENT {
+        if self.captured.status == StatusCode::PARTIAL_CONTENT {
             return;
         }
         self.hasher.update(data);
         if self.fault.is_none() {
-            self.fault = self.body.push(data, self.orders.folder()).err();
+            self.fault = self.captured.push(data, self.records.folder()).err();
         }
     }
 
     fn ended(self: Box<Self>, is_whole: bool) {
-        let Self { exchange, body, hasher, fault, orders } = *self;
+        let Self { captured, hasher, fault, records } = *self;
         if let Some(error) = fault {
-            return orders.send(ArchiveOrder::Failed(error));
+            return records.fail(error);
         }
         // An incomplete resource is requested again; of other answers the head is enough. A resource that arrives in
         // parts is archived when they are joined, because readers of archives do not join them.
-        if !is_whole && exchange.status.is_success() || exchange.status == StatusCode::PARTIAL_CONTENT {
+        if !is_whole && captured.status.is_success() || captured.status == StatusCode::PARTIAL_CONTENT {
             return;
         }
-        let captured = Captured { exchange, body, digest: hasher.finish(), is_whole };
-        orders.send(ArchiveOrder::Exchange(Box::new(captured)));
+        records.exchange(ArrivedExchange { captured, digest: hasher.finish(), is_whole });
     }
 }

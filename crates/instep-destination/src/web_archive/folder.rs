@@ -39,7 +39,7 @@ pub(super) struct ArchiveFolder {
 pub(super) struct OpenFile {
     path: PathBuf,
     pub(super) name: String,
-    pub(super) writer: WarcWriter<io::BufWriter<File>>,
+    pub(super) writer: WarcWriter<File>,
     lines: Vec<CdxjLine>,
 }
 
@@ -125,15 +125,20 @@ impl ArchiveFolder {
         }
     }
 
-    /// Makes everything that was written durable.
-    pub(super) fn keep(&mut self) -> io::Result<()> {
-        self.file.as_mut().map_or(Ok(()), OpenFile::sync)
+    /// Returns `true` if a file is open that takes another record.
+    pub(super) fn has_room(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| !file.is_full(self.file_bytes))
+    }
+
+    /// Writes what is still in memory. Returns another handle of the open file, for the caller that makes it durable.
+    pub(super) fn flush(&mut self) -> io::Result<Option<File>> {
+        self.file.as_mut().map(OpenFile::flush).transpose()
     }
 
     /// Writes the index of the open file, and gives the file its final name.
     pub(super) fn close(&mut self) -> io::Result<()> {
         let Some(mut file) = self.file.take() else { return Ok(()) };
-        file.sync()?;
+        file.flush()?.sync_data()?;
         index::write(&file.path, &mut file.lines)?;
         fs::rename(open_name(&file.path), &file.path)?;
         File::open(&self.dir)?.sync_all()
@@ -144,7 +149,7 @@ impl OpenFile {
     fn new(path: PathBuf, length: u64, lines: Vec<CdxjLine>) -> io::Result<Self> {
         let file = OpenOptions::new().append(true).create(true).open(open_name(&path))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let writer = WarcWriter::new(io::BufWriter::with_capacity(256 << 10, file), length);
+        let writer = WarcWriter::new(file, length);
         Ok(Self { path, name, writer, lines })
     }
 
@@ -157,9 +162,9 @@ impl OpenFile {
         self.lines.extend(line(place));
     }
 
-    fn sync(&mut self) -> io::Result<()> {
-        io::Write::flush(self.writer.get_mut())?;
-        self.writer.get_mut().get_ref().sync_data()
+    fn flush(&mut self) -> io::Result<File> {
+        self.writer.flush()?;
+        self.writer.get_ref().try_clone()
     }
 }
 

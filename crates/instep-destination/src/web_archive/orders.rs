@@ -3,12 +3,11 @@
 use std::{
     fs::File,
     io,
-    path::{Path, PathBuf},
     sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc::SyncSender},
     time::{Duration, SystemTime},
 };
 
-use super::captured::Captured;
+use super::captured::ArrivedExchange;
 
 /// The number of orders that are taken together. Waking a thread costs more than writing a small record.
 const TOGETHER: usize = 128;
@@ -27,7 +26,7 @@ const LINGER: Duration = Duration::from_millis(200);
 
 /// A piece of work for the thread that writes.
 pub(super) enum ArchiveOrder {
-    Exchange(Box<Captured>),
+    Exchange(Box<ArrivedExchange>),
     Member(ArchivedMember),
     /// A body could not be stored. The archive fails with this error.
     Failed(io::Error),
@@ -46,9 +45,6 @@ pub(super) struct ArchivedMember {
 /// The queue of orders for the thread that writes, for as long as the archive is open.
 #[derive(Default)]
 pub(super) struct Orders {
-    /// The folder for large bodies while they wait: that of the archive, because the system's temporary folder may be in
-    /// memory.
-    folder: PathBuf,
     waiting: Mutex<WaitingOrders>,
     arrived: Condvar,
     taken: Condvar,
@@ -74,16 +70,6 @@ impl WaitingOrders {
 }
 
 impl Orders {
-    /// Returns the empty queue of an archive in a folder.
-    pub(super) fn of(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), ..Self::default() }
-    }
-
-    /// Returns the folder for large bodies while they wait.
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     /// Sends an order; it is dropped if the archive is closed.
     pub(super) fn send(&self, order: ArchiveOrder) {
         let waiting = self.taken.wait_while(self.lock(), |waiting| waiting.is_full());
@@ -93,7 +79,7 @@ impl Orders {
         }
         let was_due = waiting.is_due();
         match &order {
-            ArchiveOrder::Exchange(captured) => waiting.bytes += captured.body.in_memory(),
+            ArchiveOrder::Exchange(arrived) => waiting.bytes += arrived.captured.in_memory(),
             ArchiveOrder::Member(_) => {}
             ArchiveOrder::Failed(_) | ArchiveOrder::Keep(_) => waiting.is_urgent = true,
         }
@@ -133,11 +119,5 @@ impl Orders {
 
     fn lock(&self) -> MutexGuard<'_, WaitingOrders> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl std::fmt::Debug for Orders {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Orders").field("waiting", &self.lock().orders.len()).finish_non_exhaustive()
     }
 }

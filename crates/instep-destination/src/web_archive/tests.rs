@@ -4,26 +4,28 @@ use std::{fs, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use instep_net::{Exchange, ExchangeObserver as _};
+use instep_net::{BodyObserver, Exchange, ExchangeObserver as _};
 use instep_warc::{WarcKind, WarcReader};
 use resourcesync::Uri;
 
 use super::*;
 
-fn exchange(path: &str, status: u16) -> Exchange {
+fn begin(observer: &ArchiveObserver, path: &str, status: u16) -> Box<dyn BodyObserver> {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("text/plain; charset=utf-8"));
     headers.insert("transfer-encoding", HeaderValue::from_static("chunked"));
-    let mut exchange = Exchange::default();
-    exchange.uri = Uri::parse(&format!("http://example.com/{path}")).unwrap();
-    exchange.method = Method::GET;
-    exchange.status = StatusCode::from_u16(status).unwrap();
-    exchange.headers = headers;
-    exchange
+    observer.answered(Exchange {
+        uri: &Uri::parse(&format!("http://example.com/{path}")).unwrap(),
+        method: &Method::GET,
+        request_headers: &HeaderMap::new(),
+        status: StatusCode::from_u16(status).unwrap(),
+        headers: &headers,
+        at: SystemTime::UNIX_EPOCH,
+    })
 }
 
 fn fetch(archive: &Arc<WebArchive>, path: &str, status: u16, body: &[u8], is_whole: bool) {
-    let mut body_observer = archive.observer().answered(exchange(path, status));
+    let mut body_observer = begin(&archive.observer(), path, status);
     for piece in body.chunks(1_000) {
         body_observer.data(&Bytes::copy_from_slice(piece));
     }
@@ -92,6 +94,54 @@ fn an_exchange_is_a_response_and_a_request_and_a_payload_that_is_known_a_revisit
     archive.close().unwrap();
     assert_eq!(names(folder.path(), ".warc.gz").len(), 1);
     assert_eq!(kinds(folder.path())[9..], ["revisit", "request"]);
+}
+
+#[test]
+fn exchanges_that_end_at_the_same_time_have_each_their_whole_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = ArchiveOptions::new(folder.path());
+    // Files end and begin while exchanges are written.
+    options.file_bytes = 100_000;
+    let archive = Arc::new(WebArchive::open(&options).unwrap());
+    std::thread::scope(|scope| {
+        for thread in 0..8_usize {
+            let archive = &archive;
+            scope.spawn(move || {
+                for number in 0..100 {
+                    // Small ones, ones that are compressed, and some that the task does not write itself.
+                    let length = [20, 900, 9_000, 90_000][number % 4];
+                    let body = format!("{thread} {number} ").repeat(length / 6);
+                    fetch(archive, &format!("{thread}/{number}"), 200, body.as_bytes(), true);
+                    if number % 25 == 0 {
+                        archive.keep().unwrap();
+                    }
+                }
+            });
+        }
+    });
+    archive.close().unwrap();
+    let of_kind = |kind: &str| {
+        let records = records(folder.path()).into_iter().filter(|(is, ..)| is == kind);
+        records.map(|(_, uri, _)| uri).collect::<std::collections::BTreeSet<_>>().len()
+    };
+    assert_eq!((of_kind("response"), of_kind("request")), (800, 800));
+    let mut listed = 0;
+    for name in names(folder.path(), ".cdxj") {
+        for line in fs::read_to_string(folder.path().join(name)).unwrap().lines() {
+            let fields = instep_warc::CdxjLine::parse(line).unwrap().fields().unwrap();
+            let text = |name: &str| fields[name].as_str().unwrap().to_owned();
+            let (from, length): (usize, usize) =
+                (text("offset").parse().unwrap(), text("length").parse().unwrap());
+            let file = fs::read(folder.path().join(text("filename"))).unwrap();
+            let read = WarcReader::new(&file[from..from + length]).next(&mut |record| {
+                assert_eq!(record.head.target(), Some(&*text("url")));
+                Ok(())
+            });
+            assert!(read.unwrap());
+            listed += 1;
+        }
+    }
+    assert_eq!(listed, 800);
 }
 
 #[test]
@@ -246,14 +296,15 @@ fn a_member_of_a_package_is_a_resource() {
 fn o407_a_large_body_waits_in_the_folder_of_the_archive_and_in_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let archive = open(folder.path());
-    assert_eq!(archive.orders.folder(), folder.path());
+    assert_eq!(archive.records.folder(), folder.path());
     archive.close().unwrap();
     // Nothing can wait in a folder that is not there.
-    let orders = Arc::new(Orders::of(&folder.path().join("gone")));
-    let mut body_observer = ArchiveObserver::new(Arc::clone(&orders)).answered(exchange("large", 200));
+    let used = ArchiveFolder::open(&ArchiveOptions::new(folder.path())).unwrap();
+    let records = Arc::new(ArchiveRecords::new(&folder.path().join("gone"), used));
+    let mut body_observer = begin(&ArchiveObserver::new(Arc::clone(&records)), "large", 200);
     body_observer.data(&Bytes::from(vec![7_u8; 2 << 20]));
     body_observer.ended(true);
-    let waiting = orders.take();
+    let waiting = records.orders.take();
     let [ArchiveOrder::Failed(error)] = &waiting[..] else { panic!("a body waits elsewhere") };
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
 }

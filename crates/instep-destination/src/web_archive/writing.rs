@@ -8,8 +8,8 @@ use std::{
 };
 
 use data_encoding::HEXLOWER;
-use http::{HeaderMap, StatusCode, header};
-use instep_net::{Exchange, HttpOptions};
+use http::StatusCode;
+use instep_net::HttpOptions;
 use instep_store::next_bytes;
 use instep_warc::{
     IDENTICAL_PAYLOAD, NOT_MODIFIED, PayloadDigest, PayloadHasher, RecordPacking, WarcHead, WarcKind,
@@ -17,8 +17,8 @@ use instep_warc::{
 use resourcesync::DateTime;
 
 use super::{
-    captured::Captured,
-    folder::{ArchiveFolder, OpenFile},
+    captured::ArrivedExchange,
+    folder::ArchiveFolder,
     index,
     known::{FirstCapture, KnownPayloads},
     orders::ArchivedMember,
@@ -42,27 +42,29 @@ impl RecordWriter {
         Self { folder, known: None, second: (0, date(0)) }
     }
 
+    /// Returns `true` if a record can be written without reading an index or ending a file, which take long.
+    pub(super) fn is_ready(&self) -> bool {
+        self.known.is_some() && self.folder.has_room()
+    }
+
     /// Writes a response and its request. If the archive has the payload already, writes a revisit instead of the
     /// response.
-    pub(super) fn exchange(&mut self, captured: Captured) -> io::Result<()> {
+    pub(super) fn exchange(&mut self, arrived: &ArrivedExchange) -> io::Result<()> {
         self.begin()?;
-        let Captured { exchange, body, digest, is_whole } = captured;
-        let (uri, date, response) = (exchange.uri.as_str(), self.date(exchange.at), record_id());
-        let reason = exchange.status.canonical_reason().unwrap_or_default();
-        let block =
-            http_head(&["HTTP/1.1 ", exchange.status.as_str(), " ", reason, "\r\n"], &exchange.headers);
-        let is_ok = exchange.status == StatusCode::OK && body.length() > 0;
+        let ArrivedExchange { captured, digest, is_whole } = arrived;
+        let (uri, date, response) = (captured.uri.as_str(), self.date(captured.at), record_id());
+        let is_ok = captured.status == StatusCode::OK && captured.length() > 0;
         if is_ok {
             self.learn()?;
         }
-        let first = self.known.as_ref().and_then(|known| known.get(&digest)).filter(|_| is_ok);
+        let first = self.known.as_ref().and_then(|known| known.get(digest)).filter(|_| is_ok);
         let payload = digest.to_string();
         let head = |kind| {
             WarcHead::new(kind, &response, &date)
                 .with("WARC-Target-URI", uri)
                 .with("Content-Type", "application/http; msgtype=response")
         };
-        let is_revisit = first.is_some() || exchange.status == StatusCode::NOT_MODIFIED;
+        let is_revisit = first.is_some() || captured.status == StatusCode::NOT_MODIFIED;
         let head = match first {
             Some(first) => head(WarcKind::Revisit)
                 .with("WARC-Profile", IDENTICAL_PAYLOAD)
@@ -72,25 +74,35 @@ impl RecordWriter {
             None if is_revisit => head(WarcKind::Revisit).with("WARC-Profile", NOT_MODIFIED),
             None => head(WarcKind::Response).with("WARC-Payload-Digest", &payload),
         };
-        let head = if is_whole || is_revisit { head } else { head.with("WARC-Truncated", "unspecified") };
-        let mime = exchange.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let status = exchange.status.as_str();
-        let length = if is_revisit { 0 } else { body.length() };
-        let head_length = block.len() as u64;
+        let head = if *is_whole || is_revisit { head } else { head.with("WARC-Truncated", "unspecified") };
         let (file, _) = self.folder.current()?;
-        let mut all: Box<dyn io::Read> = if is_revisit { Box::new(io::empty()) } else { body.read()? };
-        let mime = mime.unwrap_or_default();
-        let packing =
-            packing(head_length + length, mime, exchange.headers.contains_key(header::CONTENT_ENCODING));
-        let written = file.writer.write(&head, head_length + length, &mut block.chain(&mut all), packing)?;
+        let written = if is_revisit {
+            let mut block = captured.head();
+            file.writer.write(&head, block.len() as u64, &mut block, RecordPacking::Stored)?
+        } else {
+            let length = captured.head().len() as u64 + captured.length();
+            let packing = packing(length, captured.media_type(), captured.is_coded);
+            let mut block = captured.answer();
+            match captured.large_body()? {
+                None => file.writer.write(&head, length, &mut block, packing)?,
+                Some(body) => file.writer.write(&head, length, &mut block.chain(body), packing)?,
+            }
+        };
+        let (mime, status) = (captured.media_type(), captured.status.as_str());
         file.list(|place| index::line(&head, mime, status, place), written);
         if is_ok
             && !is_revisit
             && let Some(known) = &mut self.known
         {
-            known.add(digest, FirstCapture { uri: uri.into(), date: Arc::clone(&date) });
+            known.add(*digest, FirstCapture { uri: uri.into(), date: Arc::clone(&date) });
         }
-        write_request(file, &exchange, &response, &date)
+        let id = record_id();
+        let head = WarcHead::new(WarcKind::Request, &id, &date)
+            .with("WARC-Target-URI", uri)
+            .with("WARC-Concurrent-To", &response)
+            .with("Content-Type", "application/http; msgtype=request");
+        let mut request = captured.request();
+        file.writer.write(&head, request.len() as u64, &mut request, RecordPacking::Stored).map(drop)
     }
 
     /// Writes a member of a package.
@@ -110,9 +122,9 @@ impl RecordWriter {
         Ok(())
     }
 
-    /// Makes everything that was written durable.
-    pub(super) fn keep(&mut self) -> io::Result<()> {
-        self.folder.keep()
+    /// Writes what is still in memory, and returns the file, which the caller makes durable; `None` if there is none.
+    pub(super) fn flush(&mut self) -> io::Result<Option<File>> {
+        self.folder.flush()
     }
 
     /// Ends the last file.
@@ -157,21 +169,6 @@ impl RecordWriter {
     }
 }
 
-/// Writes the request of an exchange, with the id of the record of its response.
-fn write_request(file: &mut OpenFile, exchange: &Exchange, response: &str, date: &str) -> io::Result<()> {
-    let uri = exchange.uri.as_str();
-    let (host, target) = host_and_target(uri);
-    let line = [exchange.method.as_str(), " /", target, " HTTP/1.1\r\nhost: ", host, "\r\n"];
-    let request = http_head(&line, &exchange.request_headers);
-    let id = record_id();
-    let head = WarcHead::new(WarcKind::Request, &id, date)
-        .with("WARC-Target-URI", uri)
-        .with("WARC-Concurrent-To", response)
-        .with("Content-Type", "application/http; msgtype=request");
-    file.writer.write(&head, request.len() as u64, &mut &*request, RecordPacking::Stored)?;
-    Ok(())
-}
-
 /// Returns the number of bytes of a file, and their digest.
 fn measure(mut file: &File) -> io::Result<(u64, PayloadDigest)> {
     let (mut hasher, mut length, mut buffer) = (PayloadHasher::default(), 0, vec![0; 64 << 10]);
@@ -200,14 +197,6 @@ pub(crate) fn record_id() -> String {
     text
 }
 
-/// Returns the host of a URI, and its path and query without the first slash and a fragment.
-fn host_and_target(uri: &str) -> (&str, &str) {
-    let rest = uri.split_once("://").map_or("", |(_, rest)| rest);
-    let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
-    let (host, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-    (host, target.strip_prefix('/').unwrap_or(target))
-}
-
 /// Returns a second since 1970 as records write it.
 fn date(second: u64) -> Arc<str> {
     DateTime::from_unix_seconds(i64::try_from(second).unwrap_or(i64::MAX)).to_string().into()
@@ -232,36 +221,4 @@ fn packing(length: u64, media_type: &str, is_coded: bool) -> RecordPacking {
         |known: &&str| media_type.get(..known.len()).is_some_and(|start| start.eq_ignore_ascii_case(known));
     let is_compressed = is_coded || COMPRESSED.iter().any(&is) && !PLAIN.iter().any(is);
     if length <= SMALL || is_compressed { RecordPacking::Stored } else { RecordPacking::Compressed }
-}
-
-/// Returns the head of a message. The body is recorded without its chunks, so the header that announces them is left out.
-fn http_head(start: &[&str], headers: &HeaderMap) -> Vec<u8> {
-    let mut head = Vec::with_capacity(512);
-    start.iter().for_each(|part| head.extend_from_slice(part.as_bytes()));
-    let shown = headers.iter().filter(|(name, _)| **name != header::TRANSFER_ENCODING);
-    for (name, value) in shown {
-        for part in [name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"] {
-            head.extend_from_slice(part);
-        }
-    }
-    head.extend_from_slice(b"\r\n");
-    head
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn o490_a_query_without_a_path_belongs_to_the_request_and_not_to_the_host() {
-        for (uri, host, target) in [
-            ("https://h?x=/a", "h", "?x=/a"),
-            ("https://h/?x=/a", "h", "?x=/a"),
-            ("https://h:8080/a/b?c#d/e", "h:8080", "a/b?c"),
-            ("https://h#/a", "h", ""),
-            ("https://h", "h", ""),
-        ] {
-            assert_eq!(host_and_target(uri), (host, target), "{uri}");
-        }
-    }
 }

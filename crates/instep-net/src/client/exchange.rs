@@ -64,11 +64,11 @@ impl Client {
         self.judge(&host, uri, head.status, &head.headers, latency)?;
         let observer = shared.options.observer.as_ref().zip(shown).map(|(observer, request_headers)| {
             observer.answered(Exchange {
-                uri: uri.clone(),
-                method: request.method(),
-                request_headers,
+                uri,
+                method: &request.method(),
+                request_headers: &request_headers,
                 status: head.status,
-                headers: head.headers.clone(),
+                headers: &head.headers,
                 at: SystemTime::now(),
             })
         });

@@ -11,7 +11,7 @@ fn archive(bodies: &[&[u8]], packing: RecordPacking) -> (Vec<u8>, Vec<u64>) {
             .with("WARC-Target-URI", "http://example.com/\r\na");
         offsets.push(writer.write(&head, body.len() as u64, &mut &**body, packing).unwrap().offset);
     }
-    (writer.into_inner(), offsets)
+    (writer.into_inner().unwrap(), offsets)
 }
 
 /// Blocks, each with the offset of its record.

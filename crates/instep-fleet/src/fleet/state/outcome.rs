@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(look(failed()), (SourceState::Failing, 1, None));
         assert_eq!(look(failed()), (SourceState::Failing, 2, None));
         assert_eq!(look(failed()), (SourceState::Failing, 3, Some(AlertKind::Failing)));
-        let measured = LookOutcome { sized: Some((3, 9)), ..LookOutcome::default() };
+        let measured = LookOutcome { sized: Some(CopySize::new(3, 9)), ..LookOutcome::default() };
         assert_eq!(look(measured), (SourceState::Waiting, 0, Some(AlertKind::Recovered)));
     }
 
