@@ -245,7 +245,8 @@ mod tests {
 
     #[test]
     fn o746_a_source_that_nothing_but_an_approval_lets_go_on_waits_for_it_also_if_it_failed() {
-        let failed = SourceStanding { sized: Some(CopySize::new(1, 1)), failures: 9, ..SourceStanding::default() };
+        let failed =
+            SourceStanding { sized: Some(CopySize::new(1, 1)), failures: 9, ..SourceStanding::default() };
         let quarantined = SourceStanding { quarantined: true, ..failed.clone() };
         assert_eq!([&failed, &quarantined].map(|one| one.state(true, 0)), [SourceState::Waiting; 2]);
         assert_eq!(failed.state(false, 0), SourceState::Failing);

@@ -202,6 +202,7 @@ fn hash(seed: &impl Hash) -> u64 {
 mod tests {
     use std::sync::Arc;
 
+    use instep_destination::CopySize;
     use instep_net::RequestGate;
     use tokio::time::Instant;
 
