@@ -79,6 +79,9 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
         DestinationError::Storage { .. } if is_denied(error) => {
             Some("Run the command as the user who keeps the copy, or allow this user to use that path")
         }
+        DestinationError::Storage { .. } if has_fault(error, has_file_for_folder) => Some(
+            "A part of this path is a file, but must be a folder: choose another folder, or move that file away",
+        ),
         DestinationError::Storage { .. } => {
             Some("Check that you can write to the folder, and that its disk has space")
         }
@@ -126,9 +129,19 @@ fn for_nothing_found(lacks: Option<Permission>) -> &'static str {
 
 /// Returns `true` if the permissions of a path are the reason.
 fn is_denied(error: &(dyn std::error::Error + 'static)) -> bool {
-    let fault = error.downcast_ref::<io::Error>();
-    fault.is_some_and(|fault| fault.kind() == io::ErrorKind::PermissionDenied)
-        || error.source().is_some_and(is_denied)
+    has_fault(error, |fault| fault.kind() == io::ErrorKind::PermissionDenied)
+}
+
+/// Returns `true` if a folder cannot be opened or made because a file has its name (O806). To make it fails with
+/// `AlreadyExists`.
+fn has_file_for_folder(fault: &io::Error) -> bool {
+    matches!(fault.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists)
+}
+
+/// Returns `true` if an error, or one behind it, is such a fault of the system.
+fn has_fault(error: &(dyn std::error::Error + 'static), is_such: fn(&io::Error) -> bool) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(is_such)
+        || error.source().is_some_and(|source| has_fault(source, is_such))
 }
 
 /// Returns `true` if a state or a catalogue is not a file.
@@ -140,6 +153,15 @@ fn for_unreachable(error: &DestinationError) -> &'static str {
     match error.protocol_failure() {
         Some(ProtocolFailure::UnknownIssuer) => {
             return "If you know the authority, trust it with --ca-file FILE";
+        }
+        Some(ProtocolFailure::Expired | ProtocolFailure::NotYetValid) => {
+            return "Check the clock of this machine; if it is right, the operator of the server has to renew the certificate";
+        }
+        Some(ProtocolFailure::OtherName) => {
+            return "Give the URL with a name that the certificate has, or ask the operator of the server";
+        }
+        Some(ProtocolFailure::Authority) => {
+            return "Ask the operator of the server for a certificate that is made for a server";
         }
         Some(ProtocolFailure::ClientCertificate) => {
             return "Ask the operator for another login, or send the requests through a server that adds the certificate";
@@ -201,7 +223,7 @@ fn for_guard(guard: Guard) -> Option<&'static str> {
 fn for_source(error: &SourceError) -> Option<&'static str> {
     match error {
         SourceError::Read { source, .. } | SourceError::Write { source, .. }
-            if source.kind() == io::ErrorKind::NotADirectory =>
+            if has_file_for_folder(source) =>
         {
             Some(
                 "A part of this path is a file, but must be a folder: move that file away, or choose other folders for \

@@ -67,7 +67,7 @@ fn p15_errors_of_folders_name_the_path_and_what_to_do() {
             code: 8,
             said: &[
                 "instep: Cannot open DIR/file: it is not a folder",
-                "  Check that you can write to the folder, and that its disk has space",
+                "  A part of this path is a file, but must be a folder: choose another folder, or move that file away",
             ],
         },
         Case {

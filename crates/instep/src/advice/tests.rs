@@ -63,3 +63,33 @@ fn o535_a_package_that_cannot_be_made_may_be_a_fault_of_the_storage_of_its_resou
     let error = SourceError::Package { name, source };
     assert!(for_error(&error.into()).unwrap().contains("the storage of the resources can be reached"));
 }
+
+#[test]
+fn o806_a_file_in_the_place_of_a_folder_is_not_answered_with_make_room() {
+    for kind in [io::ErrorKind::NotADirectory, io::ErrorKind::AlreadyExists] {
+        let copy = DestinationError::Storage {
+            action: "open",
+            path: "copy".into(),
+            source: io::Error::new(kind, "it is not a folder").into(),
+        };
+        let source = SourceError::Write { path: "documents".into(), source: kind.into() };
+        for error in [anyhow::Error::from(copy), source.into()] {
+            assert!(for_error(&error).unwrap().contains("is a file, but must be a folder"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn o807_a_certificate_that_cannot_be_used_is_not_answered_with_check_the_network() {
+    for (failure, part) in [
+        (ProtocolFailure::Expired, "Check the clock"),
+        (ProtocolFailure::NotYetValid, "Check the clock"),
+        (ProtocolFailure::OtherName, "a name that the certificate has"),
+        (ProtocolFailure::Authority, "made for a server"),
+        (ProtocolFailure::UnknownIssuer, "--ca-file"),
+    ] {
+        let (url, source) = ("https://a.example/".to_owned(), failure.into());
+        let error = DestinationError::Unreachable { url, source };
+        assert!(for_error(&error.into()).unwrap().contains(part), "{failure:?}");
+    }
+}
