@@ -205,8 +205,8 @@ def publish(
 ) -> PublishReport:
     """Publish a folder, as ``instep publish`` does: write its documents as files that any web server can serve.
 
-    ``base_url`` is the URL at which the folder is served; later publications remember it. ``options`` are those of
-    ``instep publish --help`` with underscores: ``dump="always"``, ``hash="sha-256,md5"``.
+    ``base_url`` is the URL at which the folder is served; leave it out if a configuration file or ``rebase`` gives it.
+    ``options`` are those of ``instep publish --help`` with underscores: ``dump="always"``, ``hash="sha-256,md5"``.
 
     Files that cannot be published are in the report; a publication that fails as a whole raises a :class:`CommandError`.
     """
