@@ -82,7 +82,8 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
         DestinationError::Storage { .. } if has_fault(error, has_file_for_folder) => Some(
             "A part of this path is a file, but must be a folder: choose another folder, or move that file away",
         ),
-        DestinationError::Storage { .. } => {
+        // An error without a fault of the system says what to do.
+        DestinationError::Storage { .. } if has_fault(error, |_| true) => {
             Some("Check that you can write to the folder, and that its disk has space")
         }
         DestinationError::NotResourceSync { lacks, .. } => Some(for_nothing_found(*lacks)),

@@ -52,6 +52,8 @@ fn p15_errors_of_folders_name_the_path_and_what_to_do() {
     fs::write(scene.path("file"), "").unwrap();
     fs::create_dir(scene.path("full")).unwrap();
     fs::write(scene.path("full/mine.txt"), "").unwrap();
+    fs::create_dir(scene.path("linked")).unwrap();
+    std::os::unix::fs::symlink(scene.path("full"), scene.path("linked/.instep")).unwrap();
     for folder in ["newer", "broken"] {
         let _ = Run::of(instep(["sync"]).arg(scene.source.url("")).arg(scene.path(folder))).with_code(0);
     }
@@ -74,6 +76,13 @@ fn p15_errors_of_folders_name_the_path_and_what_to_do() {
             arguments: &["sync", "URL/", "DIR/full"],
             code: 6,
             said: &["instep: Refused: DIR/full is not a copy and has files, mine.txt among them", KEEP],
+        },
+        Case {
+            arguments: &["sync", "URL/", "DIR/linked"],
+            code: 8,
+            said: &[
+                "instep: Cannot use DIR/linked/.instep: it is blocked by something that is not a folder: move it away",
+            ],
         },
         Case {
             arguments: &["status", "DIR/none"],

@@ -93,3 +93,10 @@ fn o807_a_certificate_that_cannot_be_used_is_not_answered_with_check_the_network
         assert!(for_error(&error.into()).unwrap().contains(part), "{failure:?}");
     }
 }
+
+#[test]
+fn o806_a_link_in_the_place_of_a_folder_is_not_answered_with_make_room() {
+    let source = "it is blocked by something that is not a folder: move it away".into();
+    let error = DestinationError::Storage { action: "use", path: "copy/.instep".into(), source };
+    assert_eq!(for_error(&error.into()), None);
+}
