@@ -195,7 +195,7 @@ def sync(
     ``instep sync --help`` with underscores: ``delete=True``, ``max_delete="5%"``, ``include=["*.pdf", "letters/**"]``.
 
     Resources that fail are reported in the result, and tried again by the next run; what ends the run raises a
-    :class:`CommandError`. A ``KeyboardInterrupt`` ends the run in order: what arrived is kept, and the next run resumes.
+    :class:`CommandError`. A ``KeyboardInterrupt`` ends the run cleanly: what arrived is kept, and the next run resumes.
     """
     return Sync(url, folder, options).finish(progress)
 
