@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn o808_a_wrong_value_of_csv_is_named_by_its_column() {
+    fn o805_a_wrong_value_of_csv_is_named_by_its_column() {
         let filter = Filter::new(&[], &[]).unwrap();
         let manifest = Manifest::new(Path::new("a.csv"), Path::new(""), "http://h/", 0, filter);
         let input = Box::new(io::Cursor::new("uri,length\nhttp://h/a,many\nhttp://h/b,1,2\nhttp://h/c,1\n"));
