@@ -327,9 +327,9 @@ mod tests {
 
     /// A monitor that keeps the faults.
     #[derive(Default)]
-    struct Faults(Mutex<Vec<String>>);
+    struct ReportedFaults(Mutex<Vec<String>>);
 
-    impl PublishMonitor for Faults {
+    impl PublishMonitor for ReportedFaults {
         fn problem(&self, problem: &PublishProblem) {
             self.0.lock().unwrap().push(problem.what.clone());
         }
@@ -340,7 +340,7 @@ mod tests {
         let filter = Filter::new(&[], &[]).unwrap();
         let manifest = Manifest::new(Path::new("a.csv"), Path::new(""), "http://h/", 0, filter);
         let input = Box::new(io::Cursor::new("uri,length\nhttp://h/a,many\nhttp://h/b,1,2\nhttp://h/c,1\n"));
-        let faults = Faults::default();
+        let faults = ReportedFaults::default();
         let listing = Listing::read(&manifest, input, &faults).unwrap();
         assert_eq!(listing.wrong, 2);
         assert_eq!(
