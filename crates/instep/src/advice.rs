@@ -59,7 +59,7 @@ pub(crate) fn for_problem(kind: ProblemKind) -> Option<&'static str> {
     match kind {
         ProblemKind::OutOfScope => Some("--allow-origin ORIGIN allows another host or a private address"),
         ProblemKind::Denied => {
-            Some("give a login with --bearer-file, --netrc or the [credentials] table of instep.toml")
+            Some("give a valid login with --bearer-file, --netrc or the [credentials] table of instep.toml")
         }
         _ => None,
     }
@@ -108,7 +108,7 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
 }
 
 /// The advice if a server asks who sends the requests.
-const LOGIN: &str = "Give a login with --bearer-file, --netrc or the [credentials] table of instep.toml";
+const LOGIN: &str = "Give a valid login with --bearer-file, --netrc or the [credentials] table of instep.toml";
 
 /// The advice if the proxy asks who sends the requests.
 const PROXY_LOGIN: &str = "The proxy asks for a login: --proxy http://USER:PASSWORD@HOST:PORT";
@@ -262,7 +262,7 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
         SourceError::NewerCatalogue { .. } => Some("Use the version of instep that wrote it, or a later one"),
         SourceError::Read { .. } => Some("Check the path, and that you may read it"),
         SourceError::Upstream { fault: UpstreamFault::Denied, .. } => {
-            Some("Give a login in the [credentials] table of instep.toml")
+            Some("Give a valid login in the [credentials] table of instep.toml")
         }
         SourceError::Upstream { fault: UpstreamFault::Unreachable, .. } => {
             Some("Check the URL; if it is right, try again later: nothing was published as deleted")

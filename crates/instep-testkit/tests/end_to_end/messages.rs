@@ -178,8 +178,8 @@ fn p15_errors_of_hosts_say_the_url_once() {
     assert_eq!(lines, [&*format!("instep: Cannot reach {no_http}: {why}"), NETWORK]);
 
     for (status, advice) in [
-        (401, "  Give a login with --bearer-file, --netrc or the [credentials] table of instep.toml"),
-        (403, "  Give a login with --bearer-file, --netrc or the [credentials] table of instep.toml"),
+        (401, "  Give a valid login with --bearer-file, --netrc or the [credentials] table of instep.toml"),
+        (403, "  Give a valid login with --bearer-file, --netrc or the [credentials] table of instep.toml"),
         (404, "  Give the URL of the site, of a page of it, or of a document of the Source"),
         (500, "  The server has a fault; try again later, or ask its operator"),
     ] {
