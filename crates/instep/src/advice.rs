@@ -108,7 +108,8 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
 }
 
 /// The advice if a server asks who sends the requests.
-const LOGIN: &str = "Give a valid login with --bearer-file, --netrc or the [credentials] table of instep.toml";
+const LOGIN: &str =
+    "Give a valid login with --bearer-file, --netrc or the [credentials] table of instep.toml";
 
 /// The advice if the proxy asks who sends the requests.
 const PROXY_LOGIN: &str = "The proxy asks for a login: --proxy http://USER:PASSWORD@HOST:PORT";
