@@ -124,7 +124,7 @@ fn for_nothing_found(lacks: Option<Permission>) -> &'static str {
         }
         _ => {
             "Give the URL of a ResourceSync document: a Source Description, Capability List, Resource List or Sitemap. \
-             A site that has none does not offer ResourceSync"
+             A site that has none does not offer ResourceSync; if its server has a fault (5xx), try again later"
         }
     }
 }
