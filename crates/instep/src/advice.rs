@@ -232,6 +232,11 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
                  documents and state with --out and --state",
             )
         }
+        SourceError::Read { source, .. } | SourceError::Write { source, .. }
+            if source.kind() == io::ErrorKind::PermissionDenied =>
+        {
+            Some("Run the command as the user who publishes the Source, or allow this user to use that path")
+        }
         SourceError::Locked { .. } => Some(
             "Wait longer for the other run with --wait. A server (instep serve) publishes changed files by itself, and other \
              resources when they are reported: instep change",
