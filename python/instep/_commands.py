@@ -195,7 +195,7 @@ def sync(
     ``instep sync --help`` with underscores: ``delete=True``, ``max_delete="5%"``, ``include=["*.pdf", "letters/**"]``.
 
     Resources that fail are reported in the result, and tried again by the next run; what ends the run raises a
-    :class:`CommandError`. A ``KeyboardInterrupt`` ends the run in order: what arrived is kept, and the next run resumes.
+    :class:`CommandError`. A ``KeyboardInterrupt`` ends the run cleanly: what arrived is kept, and the next run resumes.
     """
     return Sync(url, folder, options).finish(progress)
 
@@ -205,8 +205,8 @@ def publish(
 ) -> PublishReport:
     """Publish a folder, as ``instep publish`` does: write its documents as files that any web server can serve.
 
-    ``base_url`` is the URL at which the folder is served; later publications remember it. ``options`` are those of
-    ``instep publish --help`` with underscores: ``dump="always"``, ``hash="sha-256,md5"``.
+    ``base_url`` is the URL at which the folder is served; leave it out if a configuration file or ``rebase`` gives it.
+    ``options`` are those of ``instep publish --help`` with underscores: ``dump="always"``, ``hash="sha-256,md5"``.
 
     Files that cannot be published are in the report; a publication that fails as a whole raises a :class:`CommandError`.
     """

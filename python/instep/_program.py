@@ -122,7 +122,7 @@ class Run:
     """One run of the program: its events, and how it ends.
 
     The program runs in a process group of its own: a Ctrl-C in the terminal reaches Python alone, which then asks the
-    program once to end in order.
+    program once to end cleanly.
     """
 
     def __init__(self, command: str, positional: Sequence[Union[str, "os.PathLike[str]"]], options: Mapping[str, Option]) -> None:
@@ -138,7 +138,7 @@ class Run:
         self._messages = _LastWords(self._process.stderr)
 
     def stop(self) -> None:
-        """Ask the program to end in order, once. What was committed stays, and the next run resumes."""
+        """Ask the program to end cleanly, once. What was committed stays, and the next run resumes."""
         if not self._stopped:
             self._stopped = True
             if self._process.poll() is None:
@@ -147,7 +147,7 @@ class Run:
     def finish(self, observe: Progress) -> Event:
         """Pass each event to ``observe`` until the program ends; return its summary.
 
-        Whatever is raised meanwhile, a ``KeyboardInterrupt`` too, first ends the program in order.
+        Whatever is raised meanwhile, a ``KeyboardInterrupt`` too, first ends the program cleanly.
         """
         try:
             for event in self._events():

@@ -1,7 +1,7 @@
 """The functions of :mod:`instep` for ``asyncio``.
 
-Documents are read and written in threads, so that the event loop goes on. Cancelling a task that runs ``sync``,
-``publish``, ``audit`` or ``explore`` ends the program in order: what arrived is kept, and the next run resumes.
+Documents are read and written in threads, so that the event loop continues. Cancelling a task that runs ``sync``,
+``publish``, ``audit`` or ``explore`` ends the program cleanly: what arrived is kept, and the next run resumes.
 
 >>> import asyncio, instep
 >>> from instep import aio

@@ -44,7 +44,7 @@ impl FromStr for ImportFormat {
             "list" => Ok(Self::List),
             "opml" => Ok(Self::Opml),
             "csv" => Ok(Self::Csv),
-            _ => Err(format!("One of {}", Self::NAMES.join(", "))),
+            _ => Err(format!("write one of {}", Self::NAMES.join(", "))),
         }
     }
 }

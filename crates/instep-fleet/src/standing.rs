@@ -227,7 +227,7 @@ impl FromStr for SourceState {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let named = Self::ALL.into_iter().find(|state| state.as_str() == text);
-        named.ok_or_else(|| format!("One of {}", Self::ALL.map(Self::as_str).join(", ")))
+        named.ok_or_else(|| format!("write one of {}", Self::ALL.map(Self::as_str).join(", ")))
     }
 }
 

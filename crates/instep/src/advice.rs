@@ -59,7 +59,7 @@ pub(crate) fn for_problem(kind: ProblemKind) -> Option<&'static str> {
     match kind {
         ProblemKind::OutOfScope => Some("--allow-origin ORIGIN allows another host or a private address"),
         ProblemKind::Denied => {
-            Some("give a login with --bearer-file, --netrc or the [credentials] table of instep.toml")
+            Some("give a valid login with --bearer-file, --netrc or the [credentials] table of instep.toml")
         }
         _ => None,
     }
@@ -79,7 +79,11 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
         DestinationError::Storage { .. } if is_denied(error) => {
             Some("Run the command as the user who keeps the copy, or allow this user to use that path")
         }
-        DestinationError::Storage { .. } => {
+        DestinationError::Storage { .. } if has_fault(error, has_file_for_folder) => Some(
+            "A part of this path is a file, but must be a folder: choose another folder, or move that file away",
+        ),
+        // An error without a fault of the system says what to do.
+        DestinationError::Storage { .. } if has_fault(error, |_| true) => {
             Some("Check that you can write to the folder, and that its disk has space")
         }
         DestinationError::NotResourceSync { lacks, .. } => Some(for_nothing_found(*lacks)),
@@ -104,7 +108,8 @@ fn for_destination(error: &DestinationError) -> Option<&'static str> {
 }
 
 /// The advice if a server asks who sends the requests.
-const LOGIN: &str = "Give a login with --bearer-file, --netrc or the [credentials] table of instep.toml";
+const LOGIN: &str =
+    "Give a valid login with --bearer-file, --netrc or the [credentials] table of instep.toml";
 
 /// The advice if the proxy asks who sends the requests.
 const PROXY_LOGIN: &str = "The proxy asks for a login: --proxy http://USER:PASSWORD@HOST:PORT";
@@ -119,16 +124,26 @@ fn for_nothing_found(lacks: Option<Permission>) -> &'static str {
         }
         _ => {
             "Give the URL of a ResourceSync document: a Source Description, Capability List, Resource List or Sitemap. \
-             A site that has none does not offer ResourceSync"
+             A site that has none does not offer ResourceSync; if its server has a fault (5xx), try again later"
         }
     }
 }
 
 /// Returns `true` if the permissions of a path are the reason.
 fn is_denied(error: &(dyn std::error::Error + 'static)) -> bool {
-    let fault = error.downcast_ref::<io::Error>();
-    fault.is_some_and(|fault| fault.kind() == io::ErrorKind::PermissionDenied)
-        || error.source().is_some_and(is_denied)
+    has_fault(error, |fault| fault.kind() == io::ErrorKind::PermissionDenied)
+}
+
+/// Returns `true` if a folder cannot be opened or made because a file has its name (O806). To make it fails with
+/// `AlreadyExists`.
+fn has_file_for_folder(fault: &io::Error) -> bool {
+    matches!(fault.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists)
+}
+
+/// Returns `true` if an error, or one behind it, is such a fault of the system.
+fn has_fault(error: &(dyn std::error::Error + 'static), is_such: fn(&io::Error) -> bool) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(is_such)
+        || error.source().is_some_and(|source| has_fault(source, is_such))
 }
 
 /// Returns `true` if a state or a catalogue is not a file.
@@ -140,6 +155,15 @@ fn for_unreachable(error: &DestinationError) -> &'static str {
     match error.protocol_failure() {
         Some(ProtocolFailure::UnknownIssuer) => {
             return "If you know the authority, trust it with --ca-file FILE";
+        }
+        Some(ProtocolFailure::Expired | ProtocolFailure::NotYetValid) => {
+            return "Check the clock of this machine; if it is right, the operator of the server has to renew the certificate";
+        }
+        Some(ProtocolFailure::OtherName) => {
+            return "Give the URL with a name that the certificate has, or ask the operator of the server";
+        }
+        Some(ProtocolFailure::Authority) => {
+            return "Ask the operator of the server for a certificate that is made for a server";
         }
         Some(ProtocolFailure::ClientCertificate) => {
             return "Ask the operator for another login, or send the requests through a server that adds the certificate";
@@ -201,12 +225,17 @@ fn for_guard(guard: Guard) -> Option<&'static str> {
 fn for_source(error: &SourceError) -> Option<&'static str> {
     match error {
         SourceError::Read { source, .. } | SourceError::Write { source, .. }
-            if source.kind() == io::ErrorKind::NotADirectory =>
+            if has_file_for_folder(source) =>
         {
             Some(
                 "A part of this path is a file, but must be a folder: move that file away, or choose other folders for \
                  documents and state with --out and --state",
             )
+        }
+        SourceError::Read { source, .. } | SourceError::Write { source, .. }
+            if source.kind() == io::ErrorKind::PermissionDenied =>
+        {
+            Some("Run the command as the user who publishes the Source, or allow this user to use that path")
         }
         SourceError::Locked { .. } => Some(
             "Wait longer for the other run with --wait. A server (instep serve) publishes changed files by itself, and other \
@@ -239,7 +268,7 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
         SourceError::NewerCatalogue { .. } => Some("Use the version of instep that wrote it, or a later one"),
         SourceError::Read { .. } => Some("Check the path, and that you may read it"),
         SourceError::Upstream { fault: UpstreamFault::Denied, .. } => {
-            Some("Give a login in the [credentials] table of instep.toml")
+            Some("Give a valid login in the [credentials] table of instep.toml")
         }
         SourceError::Upstream { fault: UpstreamFault::Unreachable, .. } => {
             Some("Check the URL; if it is right, try again later: nothing was published as deleted")

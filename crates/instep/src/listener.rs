@@ -5,7 +5,7 @@ use std::{
     fs,
     io::{self, Read, Write},
     net::TcpStream,
-    os::unix::net::UnixStream,
+    os::unix::{fs::MetadataExt as _, net::UnixStream},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -30,6 +30,8 @@ pub(crate) struct RunningServer {
     url: Option<String>,
     socket: Option<PathBuf>,
     token: String,
+    /// The number of the file on its disk, by which a copy of it is recognized.
+    inode: Option<u64>,
 }
 
 /// The changes that the listener has recorded.
@@ -50,8 +52,8 @@ pub(crate) struct Compacted {
 }
 
 impl RunningServer {
-    /// Finds the listener that a state folder names; `None` if there is none, or if it does not accept connections
-    /// because its server was killed.
+    /// Finds the listener that a state folder names; `None` if there is none, if it does not accept connections because
+    /// its server was killed, or if it belongs to the folder that this one is a copy of.
     ///
     /// Errors: the file that names it cannot be read.
     pub(crate) fn find(state: &Path) -> anyhow::Result<Option<Self>> {
@@ -64,6 +66,10 @@ impl RunningServer {
         };
         let listener: Self =
             serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))?;
+        let is_other = |inode: u64| fs::metadata(&path).is_ok_and(|file| file.ino() != inode);
+        if listener.inode.is_some_and(is_other) {
+            return Ok(None);
+        }
         Ok(listener.connect(TIMEOUT).is_ok().then_some(listener))
     }
 
@@ -175,12 +181,29 @@ mod tests {
         assert!(reports.iter().all(|report| report.len() <= 4 << 20));
         assert_eq!(reports.len(), 3);
     }
+
+    #[test]
+    fn o808_a_copy_of_a_folder_does_not_lead_to_the_server_of_the_original() {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let [original, copy] = ["original", "copy"].map(|name| folder.path().join(name));
+        fs::create_dir(&original).unwrap();
+        fs::create_dir(&copy).unwrap();
+        let mut file = fs::File::create(original.join(ADMIN_FILE)).unwrap();
+        let inode = file.metadata().unwrap().ino();
+        write!(file, "{}", json!({ "url": url, "token": "t", "inode": inode })).unwrap();
+        fs::copy(original.join(ADMIN_FILE), copy.join(ADMIN_FILE)).unwrap();
+        assert!(RunningServer::find(&original).unwrap().is_some());
+        assert!(RunningServer::find(&copy).unwrap().is_none());
+    }
+
     #[test]
     fn o606_a_server_that_takes_no_bytes_of_a_report_is_not_waited_for_without_end() {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("admin");
         let _silent = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-        let server = RunningServer { url: None, socket: Some(socket), token: "t".to_owned() };
+        let server = RunningServer { url: None, socket: Some(socket), token: "t".to_owned(), inode: None };
         let body = vec![b' '; 16 << 20];
         let (ended, has_ended) = std::sync::mpsc::channel();
         std::thread::spawn(move || ended.send(server.post("/changes", &body, Duration::from_millis(50))));

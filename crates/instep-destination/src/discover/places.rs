@@ -51,8 +51,11 @@ pub(super) fn not_a_document(error: &DocumentError, download: &Download) -> Stri
             "a web page without a link of rel=\"resourcesync\"".to_owned()
         }
         _ if is_html => "a web page".to_owned(),
-        SyntaxErrorKind::Root { .. } => format!("XML of another kind: {}", syntax.kind),
+        SyntaxErrorKind::Root { .. } | SyntaxErrorKind::RejectedSerialization(_) => {
+            format!("XML of another kind: {}", syntax.kind)
+        }
         _ => match download.media_type() {
+            Some(of) if of.ends_with("xml") => format!("no XML, although its media type is {of}"),
             Some(of) => format!("no XML, but {of}"),
             None => "no XML".to_owned(),
         },

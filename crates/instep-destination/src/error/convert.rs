@@ -145,8 +145,9 @@ impl From<StoreError> for Error {
             StoreError::NotTheCopy { .. } | StoreError::NoObjects { .. } => {
                 Self::Refused { guard: Guard::MarkerMissing, what: error.to_string() }
             }
-            StoreError::Blocked { ref path, .. } => {
-                Self::Storage { action: "use", path: PathBuf::from(path), source: Box::new(error) }
+            StoreError::Blocked { path, by } => {
+                let what = format!("it is blocked by {by}: move it away");
+                Self::Storage { action: "use", path: PathBuf::from(path), source: what.into() }
             }
             StoreError::Reserve { .. } => Self::Storage {
                 action: "continue writing",

@@ -96,7 +96,8 @@ impl Subscriber {
         // Registered before the first request, because a hub may verify before it answers (WebSub §5.3).
         self.callbacks.serve(&subscription);
         for hub in hubs.iter().filter(|hub| hub.as_str().starts_with("http:")) {
-            self.inbox.note(format!("{hub} is asked over http: on the way the secret of deliveries shows"));
+            self.inbox
+                .note(format!("{hub} is asked over http: others can read the secret that signs deliveries"));
         }
         loop {
             if self.ending.is_cancelled() {

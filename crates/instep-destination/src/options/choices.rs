@@ -69,7 +69,7 @@ macro_rules! named_values {
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 match text {
                     $($name => Ok(Self::$value),)+
-                    _ => Err(format!("One of {}", Self::NAMES.join(", "))),
+                    _ => Err(format!("write one of {}", Self::NAMES.join(", "))),
                 }
             }
         }
@@ -88,6 +88,6 @@ mod tests {
     #[test]
     fn values_are_read_by_name() {
         assert_eq!("dump".parse(), Ok(Via::Dump));
-        assert_eq!("never".parse::<Durability>(), Err("One of group, file, none".to_owned()));
+        assert_eq!("never".parse::<Durability>(), Err("write one of group, file, none".to_owned()));
     }
 }

@@ -170,7 +170,7 @@ fn incremental(situation: &Situation) -> Result<Choice, String> {
 fn all_changes(situation: &Situation, reason: &str) -> Option<Choice> {
     let Situation { list, dump, offers_changes, .. } = *situation;
     (offers_changes && !list && !dump).then(|| {
-        let why = "the Source offers no inventory: the copy is of what its changes tell";
+        let why = "the Source offers no inventory, so the copy has only resources that its changes name";
         Choice::new(Strategy::Changes, format!("{reason}; {why}"))
     })
 }

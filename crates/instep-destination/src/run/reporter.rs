@@ -201,7 +201,9 @@ impl<'a> Reporter<'a> {
             self.failed(Problem::new(ProblemKind::Storage, uri.as_str(), &error_chain(&error)));
         }
         if let Some(error) = group.undelivered {
-            let what = format!("Changes of the copy could not be handed over, the next run does it: {error}");
+            let what = format!(
+                "Changes of the copy could not be delivered, and the next run delivers them: {error}"
+            );
             self.problem(ProblemKind::Storage, self.url, &what);
         }
     }

@@ -110,8 +110,9 @@ pub(super) fn settle(
         {
             run.copy.store.staging().discard(&[staged.name]);
             run.login_page.page(&task.uri, staged.length);
-            let what =
-                format!("It was redirected to {target}, as other resources were, like to a login page");
+            let what = format!(
+                "It was redirected to {target}, as other resources were: this looks like a login page"
+            );
             TransferFailure::new(ProblemKind::Mismatch, what)
         }
         FetchOutcome::Staged(arrival) => {

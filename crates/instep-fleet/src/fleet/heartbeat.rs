@@ -74,7 +74,9 @@ impl Fleet {
                 None => false,
             };
             if was_there {
-                monitor.note("The last worker with this folder did not leave; its Sources are free");
+                monitor.note(
+                    "The last worker with this folder ended without leaving the fleet; its Sources are free",
+                );
             }
             if is_shared {
                 // Before the record has the worker, so that it is known whenever this process is killed.

@@ -211,7 +211,7 @@ impl Hub {
         let is_open = asked.secret.is_some() && asked.topic.starts_with("http:");
         if is_open && !self.warned.swap(true, Relaxed) {
             tracing::warn!(
-                "a subscriber sends its secret over http: serve over https, or what it signs proves little"
+                "a subscriber sends its secret over http, where others can read it: serve over https"
             );
         }
     }

@@ -153,10 +153,7 @@ impl<'a> SavedState<'a> {
     fn open(from: &'a Path) -> Result<Self, Error> {
         if !from.is_dir() {
             let archive = ZipArchive::new(File::open(from).map_err(Error::read(from))?);
-            return Ok(Self::File(
-                from,
-                archive.map_err(|error| Error::read(from)(io::Error::other(error)))?,
-            ));
+            return Ok(Self::File(from, archive.map_err(|error| not_a_backup(from, error))?));
         }
         if let Some(url) = CatalogueLocation::known(from)?.database() {
             let what = format!("it is in PostgreSQL, at {url}: restore that database with pg_restore");
@@ -170,7 +167,7 @@ impl<'a> SavedState<'a> {
         match self {
             Self::File(from, archive) => {
                 let from: &Path = from;
-                let wrong = |error: ZipError| Error::read(from)(io::Error::other(error));
+                let wrong = |error: ZipError| not_a_backup(from, error);
                 let mut member = match archive.by_name(name) {
                     Err(ZipError::FileNotFound) if name != CATALOGUE => return Ok(None),
                     member => member.map_err(wrong)?,
@@ -199,6 +196,17 @@ impl<'a> SavedState<'a> {
                 written.map(|metadata| Some(metadata.len())).map_err(Error::write(to))
             }
             Self::Folder(_) => Ok(None),
+        }
+    }
+}
+
+/// Returns the error for a file that is not a backup, or not a complete one, if the disk has not failed.
+fn not_a_backup(from: &Path, error: ZipError) -> Error {
+    match error {
+        ZipError::Io(error) if error.raw_os_error().is_some() => Error::read(from)(error),
+        error => {
+            let what = format!("it is not a backup of a Source, or not a complete one: {error}");
+            Error::read(from)(io::Error::other(what))
         }
     }
 }

@@ -152,7 +152,7 @@ fn check_sets(options: &PublishOptions) -> Result<(), Error> {
 
 fn check_lists(lists: &ListOptions) -> Result<(), Error> {
     if lists.entries.max(lists.rotation.entries) > MOST_ENTRIES {
-        let what = format!("a document has at most {MOST_ENTRIES} entries (GEN-12)");
+        let what = format!("a document has at most {MOST_ENTRIES} entries (GEN-12); choose a lower limit");
         return Err(Error::option("list limits", what));
     }
     if lists.entries == 0 || lists.bytes < 4_096 || lists.rotation.entries == 0 {

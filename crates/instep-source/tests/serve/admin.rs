@@ -1,6 +1,10 @@
 //! Row S3 of the threats: changes need the token. Changes that an application reports are published.
 
-use std::{fs, net::SocketAddr, os::unix::fs::PermissionsExt};
+use std::{
+    fs,
+    net::SocketAddr,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+};
 
 use super::{
     raw::{self, Answer, get, request},
@@ -14,8 +18,10 @@ struct Access {
 
 fn access(server: &Server) -> Access {
     let file = server.path(".instep/admin.json");
-    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let metadata = fs::metadata(&file).unwrap();
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
     let json: serde_json::Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    assert_eq!(json["inode"], metadata.ino(), "a copy of the file has another one (O808)");
     let address = json["url"].as_str().unwrap().trim_start_matches("http://").trim_end_matches('/');
     Access { address: address.parse().unwrap(), token: json["token"].as_str().unwrap().to_owned() }
 }

@@ -97,7 +97,7 @@ fn o400_a_login_page_that_redirects_lead_to_does_not_replace_what_has_neither_le
         }
         let run = copy.sync();
         assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
-        let told = run.heard.problems.iter().any(|(.., what)| what.contains("like to a login page"));
+        let told = run.heard.problems.iter().any(|(.., what)| what.contains("this looks like a login page"));
         assert!(told, "{:?}", &run.heard.problems[..3]);
         let replaced = many(400).iter().filter(|(path, text)| copy.read(path).as_ref() != Some(text)).count();
         assert!(replaced <= 3, "{replaced} were replaced");

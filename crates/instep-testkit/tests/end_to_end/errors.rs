@@ -159,6 +159,21 @@ fn p15_each_error_of_a_copy_says_what_was_asked_for_what_answered_and_what_to_do
 }
 
 #[test]
+fn o809_content_that_is_no_document_is_described_as_it_is() {
+    let atom = ("feed.xml", "application/xml", "<feed xmlns=\"http://www.w3.org/2005/Atom\"/>");
+    let json = ("list.xml", "application/xml", "{}");
+    let (site, folder) = (site(&[atom, json]), tempfile::tempdir().unwrap());
+    let said = |path: &str| {
+        let mut command = instep(["sync", "--retries", "0"]);
+        Run::of(command.arg(site.url(path)).arg(folder.path().join("copy"))).with_code(5).stderr
+    };
+    let feed = said("feed.xml");
+    assert!(feed.contains("XML of another kind: The Atom serialization"), "{feed}");
+    let list = said("list.xml");
+    assert!(list.contains("no XML, although its media type is application/xml"), "{list}");
+}
+
+#[test]
 fn o870_the_error_that_ends_a_command_does_not_drive_the_terminal() {
     let document = "<x xmlns=\"a&#27;]0;title&#7;&#x9b;31m\u{202e}&#10;instep: In step\"/>";
     let (site, folder) = (site(&[("list.xml", "application/xml", document)]), tempfile::tempdir().unwrap());

@@ -52,6 +52,8 @@ fn p15_errors_of_folders_name_the_path_and_what_to_do() {
     fs::write(scene.path("file"), "").unwrap();
     fs::create_dir(scene.path("full")).unwrap();
     fs::write(scene.path("full/mine.txt"), "").unwrap();
+    fs::create_dir(scene.path("linked")).unwrap();
+    std::os::unix::fs::symlink(scene.path("full"), scene.path("linked/.instep")).unwrap();
     for folder in ["newer", "broken"] {
         let _ = Run::of(instep(["sync"]).arg(scene.source.url("")).arg(scene.path(folder))).with_code(0);
     }
@@ -67,13 +69,20 @@ fn p15_errors_of_folders_name_the_path_and_what_to_do() {
             code: 8,
             said: &[
                 "instep: Cannot open DIR/file: it is not a folder",
-                "  Check that you can write to the folder, and that its disk has space",
+                "  A part of this path is a file, but must be a folder: choose another folder, or move that file away",
             ],
         },
         Case {
             arguments: &["sync", "URL/", "DIR/full"],
             code: 6,
             said: &["instep: Refused: DIR/full is not a copy and has files, mine.txt among them", KEEP],
+        },
+        Case {
+            arguments: &["sync", "URL/", "DIR/linked"],
+            code: 8,
+            said: &[
+                "instep: Cannot use DIR/linked/.instep: it is blocked by something that is not a folder: move it away",
+            ],
         },
         Case {
             arguments: &["status", "DIR/none"],
@@ -169,8 +178,8 @@ fn p15_errors_of_hosts_say_the_url_once() {
     assert_eq!(lines, [&*format!("instep: Cannot reach {no_http}: {why}"), NETWORK]);
 
     for (status, advice) in [
-        (401, "  Give a login with --bearer-file, --netrc or the [credentials] table of instep.toml"),
-        (403, "  Give a login with --bearer-file, --netrc or the [credentials] table of instep.toml"),
+        (401, "  Give a valid login with --bearer-file, --netrc or the [credentials] table of instep.toml"),
+        (403, "  Give a valid login with --bearer-file, --netrc or the [credentials] table of instep.toml"),
         (404, "  Give the URL of the site, of a page of it, or of a document of the Source"),
         (500, "  The server has a fault; try again later, or ask its operator"),
     ] {

@@ -65,7 +65,7 @@ fn a_message_is_signed_and_repeated_with_its_identifier_until_it_is_taken() {
     receiver.fail("hook", [Fault::Status(400)]);
     source.put("a.txt", "changed");
     let run = sync(&source, &receiver, dir.path()).with_code(3);
-    assert!(run.stderr.contains("could not be handed over"), "{}", run.stderr);
+    assert!(run.stderr.contains("could not be delivered"), "{}", run.stderr);
     _ = sync(&source, &receiver, dir.path()).with_code(0);
     let messages = received(&receiver);
     assert_eq!(messages.len(), 2, "{messages:?}");

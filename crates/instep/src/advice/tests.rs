@@ -39,6 +39,13 @@ fn o752_who_may_not_read_a_copy_is_not_advised_to_make_room() {
 }
 
 #[test]
+fn o752_who_may_not_write_a_source_is_not_advised_to_make_room() {
+    let source = io::Error::from(io::ErrorKind::PermissionDenied);
+    let error = SourceError::Write { path: "data/.instep".into(), source };
+    assert!(for_error(&error.into()).unwrap().contains("as the user who publishes the Source"));
+}
+
+#[test]
 fn o159_a_proxy_that_asks_for_a_login_is_told_from_a_site_that_offers_nothing() {
     let (url, reasons) = ("http://a.example/".to_owned(), Vec::new());
     let lacks = Some(Permission::ProxyLogin);
@@ -62,4 +69,41 @@ fn o535_a_package_that_cannot_be_made_may_be_a_fault_of_the_storage_of_its_resou
     let (name, source) = ("resourcedump.zip".to_owned(), io::Error::other("no answer").into());
     let error = SourceError::Package { name, source };
     assert!(for_error(&error.into()).unwrap().contains("the storage of the resources can be reached"));
+}
+
+#[test]
+fn o806_a_file_in_the_place_of_a_folder_is_not_answered_with_make_room() {
+    for kind in [io::ErrorKind::NotADirectory, io::ErrorKind::AlreadyExists] {
+        let copy = DestinationError::Storage {
+            action: "open",
+            path: "copy".into(),
+            source: io::Error::new(kind, "it is not a folder").into(),
+        };
+        let source = SourceError::Write { path: "documents".into(), source: kind.into() };
+        for error in [anyhow::Error::from(copy), source.into()] {
+            assert!(for_error(&error).unwrap().contains("is a file, but must be a folder"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn o807_a_certificate_that_cannot_be_used_is_not_answered_with_check_the_network() {
+    for (failure, part) in [
+        (ProtocolFailure::Expired, "Check the clock"),
+        (ProtocolFailure::NotYetValid, "Check the clock"),
+        (ProtocolFailure::OtherName, "a name that the certificate has"),
+        (ProtocolFailure::Authority, "made for a server"),
+        (ProtocolFailure::UnknownIssuer, "--ca-file"),
+    ] {
+        let (url, source) = ("https://a.example/".to_owned(), failure.into());
+        let error = DestinationError::Unreachable { url, source };
+        assert!(for_error(&error.into()).unwrap().contains(part), "{failure:?}");
+    }
+}
+
+#[test]
+fn o806_a_link_in_the_place_of_a_folder_is_not_answered_with_make_room() {
+    let source = "it is blocked by something that is not a folder: move it away".into();
+    let error = DestinationError::Storage { action: "use", path: "copy/.instep".into(), source };
+    assert_eq!(for_error(&error.into()), None);
 }

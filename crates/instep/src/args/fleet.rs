@@ -35,8 +35,8 @@ impl FleetArgs {
         let is_word = |value: &String| !value.contains("://");
         let Some(place) = self.state.iter().rposition(is_word) else { return Ok(None) };
         let word = self.state.remove(place);
-        word.parse::<SourceState>().map(Some).map_err(|known| {
-            anyhow::anyhow!("--state {word}: not a state; write {}", known.replacen('O', "o", 1))
-        })
+        word.parse::<SourceState>()
+            .map(Some)
+            .map_err(|known| anyhow::anyhow!("--state {word}: not a state; {known}"))
     }
 }

@@ -149,7 +149,7 @@ pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     if rest.split(['/', '?', '#']).next().unwrap_or_default().contains('@') {
         return Err(
-            "a login in a URL is seen by every user of this machine; put it in a file in netrc format \
+            "A login in a URL is seen by every user of this machine; put it in a file in netrc format \
              and name that with --netrc-file, or a token with --bearer-file"
                 .into(),
         );

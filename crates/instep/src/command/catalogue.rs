@@ -159,12 +159,12 @@ fn compact(state: &Path, output: &Output) -> anyhow::Result<Exit> {
             Compacted { forgotten: done.forgotten, before: done.before, after: done.after }
         }
     };
-    output.line(format!(
-        "{} dropped; the catalogue shrank from {} to {}",
-        counted(done.forgotten, "old change"),
-        bytes(done.before),
-        bytes(done.after)
-    ));
+    let size = if done.after < done.before {
+        format!("the catalogue shrank from {} to {}", bytes(done.before), bytes(done.after))
+    } else {
+        format!("the catalogue has {}", bytes(done.after))
+    };
+    output.line(format!("{} dropped; {size}", counted(done.forgotten, "old change")));
     output.object(
         "summary",
         json!({

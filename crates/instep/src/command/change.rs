@@ -75,7 +75,7 @@ impl ChangeCommand {
             (true, None) => return stream::run(&state, self.wait, output),
             (false, Some(Verb::Add(uris))) => (Kind::Updated, uris.read()?),
             (false, Some(Verb::Remove(uris))) => (Kind::Deleted, uris.read()?),
-            _ => bail!("Say add or remove and the URIs, or --stdin alone"),
+            _ => bail!("Write `add URI` or `remove URI` after the command, or only --stdin"),
         };
         // Looked up in each attempt: a server may have started while this command waited.
         let (recorded, by) = self.wait.until_free(

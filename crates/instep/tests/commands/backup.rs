@@ -38,6 +38,13 @@ fn p1_what_is_not_a_backup_leaves_nothing_behind() {
 }
 
 #[test]
+fn o805_a_file_that_is_no_backup_is_called_so() {
+    let folder = folder(&[("data/a.txt", "a"), ("notes.txt", "no backup at all")]);
+    let refused = run(folder.path(), &["catalogue", "restore", "data", "notes.txt"], 1);
+    assert!(refused.contains("Cannot read notes.txt: it is not a backup of a Source"), "{refused}");
+}
+
+#[test]
 fn o412_a_state_that_was_copied_is_restored_too_and_begins_new_lists() {
     let folder = folder(&[("data/a.txt", "a")]);
     publish(folder.path());

@@ -98,5 +98,9 @@ fn refused(copy: &Path, error: LockError) -> StoreError {
 
 /// Returns an error that says so if the copy is not a folder, and the given error otherwise.
 fn of_folder(path: &Path, error: io::Error) -> io::Error {
-    if path.exists() && !path.is_dir() { io::Error::other("it is not a folder") } else { error }
+    if path.exists() && !path.is_dir() {
+        io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder")
+    } else {
+        error
+    }
 }

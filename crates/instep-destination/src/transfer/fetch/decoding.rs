@@ -25,7 +25,7 @@ pub(crate) struct Decoding {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DecodingError {
     /// The bytes are not in this coding, or grow by more than the limit (D14).
-    #[error("It is not in the coding that is stated, or swells too much")]
+    #[error("It is not in the content coding that is stated, or grows too much when it is decompressed")]
     Coding,
     /// The file for the decoded bytes cannot be written: the disk of the copy is at fault.
     #[error(transparent)]

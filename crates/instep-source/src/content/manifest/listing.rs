@@ -133,7 +133,7 @@ impl<'a> Listing<'a> {
         }
         let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(input);
         let headers = reader.headers().map_err(|error| {
-            let fault = self.manifest.fault_of_line(error);
+            let fault = self.manifest.fault_of_line(error, &csv::StringRecord::new());
             fault.map_or_else(|failed| failed, |what| self.manifest.wrong(1, what))
         })?;
         if !headers.is_empty() && !headers.iter().any(|name| name == "uri") {
@@ -150,7 +150,7 @@ impl<'a> Listing<'a> {
             }
             let line = match read.and_then(|_| record.deserialize(Some(&headers))) {
                 Ok(line) => Ok(line),
-                Err(error) => Err(self.manifest.fault_of_line(error)?),
+                Err(error) => Err(self.manifest.fault_of_line(error, &headers)?),
             };
             let number = record.position().map_or(0, csv::Position::line);
             self.take(number, line, monitor)?;
@@ -285,12 +285,29 @@ impl Manifest {
     ///
     /// # Errors
     /// If the line could not be read at all: no line after it can be read either, so it is not the fault of one line.
-    fn fault_of_line(&self, error: csv::Error) -> Result<String, Error> {
+    fn fault_of_line(&self, error: csv::Error, columns: &csv::StringRecord) -> Result<String, Error> {
         let what = error.to_string();
         match error.into_kind() {
             csv::ErrorKind::Io(source) => Err(Error::read(&self.path)(source)),
+            csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+                Ok(format!("the number of its values is {len}, and that of the columns {expected_len}"))
+            }
+            csv::ErrorKind::Deserialize { err, .. } => Ok(fault_of_value(&err, columns)),
             _ => Ok(what),
         }
+    }
+}
+
+/// Returns the sentence that describes a value of CSV that cannot be used, with the name of its column.
+fn fault_of_value(error: &csv::DeserializeError, columns: &csv::StringRecord) -> String {
+    let what = match error.kind() {
+        csv::DeserializeErrorKind::ParseInt(_) => "it is not a whole number".to_owned(),
+        kind => kind.to_string(),
+    };
+    let number = error.field().and_then(|field| usize::try_from(field).ok());
+    match number.and_then(|number| columns.get(number)) {
+        Some(column) => format!("{column}: {what}"),
+        None => what,
     }
 }
 
@@ -300,6 +317,7 @@ mod tests {
         fs,
         io::{Read, Write},
         path::{Path, PathBuf},
+        sync::Mutex,
     };
 
     use super::*;
@@ -328,6 +346,30 @@ mod tests {
         assert_eq!((listing.complete, listing.wrong), (false, 1));
         let listing = manifest.read(&NoMonitor).unwrap().unwrap();
         assert_eq!((listing.complete, listing.wrong), (true, 0));
+    }
+
+    /// A monitor that keeps the faults.
+    #[derive(Default)]
+    struct ReportedFaults(Mutex<Vec<String>>);
+
+    impl PublishMonitor for ReportedFaults {
+        fn problem(&self, problem: &PublishProblem) {
+            self.0.lock().unwrap().push(problem.what.clone());
+        }
+    }
+
+    #[test]
+    fn o805_a_wrong_value_of_csv_is_named_by_its_column() {
+        let filter = Filter::new(&[], &[]).unwrap();
+        let manifest = Manifest::new(Path::new("a.csv"), Path::new(""), "http://h/", 0, filter);
+        let input = Box::new(io::Cursor::new("uri,length\nhttp://h/a,many\nhttp://h/b,1,2\nhttp://h/c,1\n"));
+        let faults = ReportedFaults::default();
+        let listing = Listing::read(&manifest, input, &faults).unwrap();
+        assert_eq!(listing.wrong, 2);
+        assert_eq!(
+            *faults.0.lock().unwrap(),
+            ["length: it is not a whole number", "the number of its values is 3, and that of the columns 2"]
+        );
     }
 
     /// A disk that fails after some bytes.

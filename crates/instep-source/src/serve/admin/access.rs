@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{self, Write},
     os::unix::{
-        fs::{FileTypeExt, OpenOptionsExt, PermissionsExt},
+        fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt},
         net::{UnixListener, UnixStream},
     },
     path::{Path, PathBuf},
@@ -93,7 +93,9 @@ impl Access {
         let socket = self.socket.as_ref().map(std::path::absolute).transpose()?;
         let _ = fs::remove_file(&self.file);
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.file)?;
-        writeln!(file, "{}", json!({ "url": url, "socket": socket, "token": self.token }))
+        // A copy of the folder has a copy of this file, with another number, which does not lead to this server.
+        let inode = file.metadata()?.ino();
+        writeln!(file, "{}", json!({ "url": url, "socket": socket, "token": self.token, "inode": inode }))
     }
 }
 

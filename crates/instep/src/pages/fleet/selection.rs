@@ -57,7 +57,7 @@ impl SourceQuery {
         if name.is_empty() || COLUMNS.iter().any(|(known, ..)| *known == name) {
             Ok(())
         } else {
-            Err(format!("sort: One of {}", COLUMNS.map(|(known, ..)| known).join(", ")))
+            Err(format!("sort: write one of {}", COLUMNS.map(|(known, ..)| known).join(", ")))
         }
     }
 
