@@ -234,6 +234,30 @@ async fn o800_documents_that_cannot_be_had_now_are_not_replaced_by_others_in_a_f
 }
 
 #[tokio::test]
+async fn o701_a_guessed_sitemap_does_not_take_the_place_of_a_resource_list_that_does_not_arrive() {
+    let source = hidden();
+    serve_sitemap(&source, "sitemap.xml");
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    // The list is guessed, or `robots.txt` names it.
+    for lines in [&[] as &[&str], &["resourcelist.xml"]] {
+        robots(&source, lines);
+        for (status, is_used) in [(503, false), (404, true)] {
+            source.fail_always("resourcelist.xml", Fault::Status(status));
+            match discover(&url, &[], &documents).await {
+                Ok(found) => {
+                    assert!(is_used, "{lines:?}, {status}: {found:?}");
+                    assert_eq!(names(&source, &found), ["sitemap.xml"], "{lines:?}");
+                }
+                Err(error) => {
+                    let line = format!("{}: not used, because", source.url("sitemap.xml"));
+                    assert!(!is_used && error.to_string().contains(&line), "{lines:?}, {status}: {error}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn o804_a_set_that_a_source_description_names_twice_is_one() {
     let source = FakeSource::start();
     serve_set(&source, "one");
