@@ -17,7 +17,7 @@ use crate::{
     clock::latest_time,
     documents::Document,
     error::BesideUrl as _,
-    plan::{IndexMember, Shape, members_to_read, plausible},
+    plan::{IndexMember, Shape, members_to_read, plausible, put_oldest_first},
     run::{SetRun, SyncRun, record_of},
     state::{Checkpoint, PassedEntry},
     transfer::package::Packages,
@@ -193,6 +193,7 @@ impl PackageList {
         let latest = Some(latest_time(dump.date));
         let mut members = Vec::new();
         dump.for_each(|entry| members.push(IndexMember::from(entry)))?;
+        let is_newest_first = put_oldest_first(&mut members);
         let mut first = 0;
         if let Some(last) = checkpoint.last.as_ref().filter(|last| last.datetime.is_some())
             && let Some(passed) = members.iter().position(|member| member.is(last))
@@ -209,6 +210,24 @@ impl PackageList {
             let place = left.iter().position(|member| Some(&member.uri) == wanted);
             first += place.unwrap_or(left.len());
         }
+        if is_newest_first {
+            return self.add_newest(dump, members.len() - first);
+        }
         self.add_all_of(dump, true, |place| place >= first)
+    }
+
+    /// Adds a number of the newest packages of a Change Dump that lists the newest first; they are read oldest first.
+    fn add_newest(&mut self, dump: &Document, count: usize) -> Result<(), Error> {
+        let (speaker, mut newest) = (dump.origin(), Vec::new());
+        dump.for_each(|entry| {
+            if newest.len() < count {
+                newest.push(entry.clone());
+            }
+        })?;
+        for entry in newest.into_iter().rev() {
+            let speaker = speaker.clone();
+            self.push(DumpPackage { changes: true, entry, speaker, manifest: None, open: None })?;
+        }
+        Ok(())
     }
 }

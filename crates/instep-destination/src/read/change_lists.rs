@@ -16,7 +16,7 @@ use crate::{
     discover::CapabilitySet,
     documents::Document,
     error::BesideUrl as _,
-    plan::{IndexMember, Mark, Reach, members_to_read, reach},
+    plan::{IndexMember, Mark, Reach, members_to_read, put_oldest_first, reach},
     records::DocumentNote,
     run::{SetRun, SyncRun, record_of},
     state::{Checkpoint, DocumentRecord},
@@ -79,6 +79,7 @@ impl ChangeDocuments {
                     document.for_each(|entry| members.push(IndexMember::from(entry)))?;
                 }
                 let read = find_times(run, &document, &mut members).await?;
+                put_oldest_first(&mut members);
                 let begins = find_beginning(run, &document)?;
                 let is_doubtful = !anew && may_have_gone_back(&members, checkpoint.document.as_ref());
                 let mut lists =
