@@ -171,6 +171,9 @@ impl<'a> SyncRun<'a> {
     /// versions are kept, also if it replaces another plan or is one of notifications.
     pub(crate) fn new_plan(&mut self, id: SetId, with_owed: bool) -> Result<SetRun, Error> {
         let mut draft = self.empty_draft(self.state().reader()?, id)?;
+        if let Some(ends) = self.copy.unwritten_gap(id) {
+            draft.history.meet_gap(ends);
+        }
         draft.repair(&self.damaged);
         if with_owed {
             draft.plan_owed()?;

@@ -7,6 +7,9 @@ use resourcesync::{Capability, DateTime, Form, Uri};
 use super::{
     former::{refuse_former, refuse_older},
     kind::ChangeKind,
+    known_changes::{
+        ends_before_newest, lacks_known_changes, lacks_newest_change, may_have_gone_back, reported_unusable,
+    },
     member_times::{find_beginning, find_times},
     passed::{Passed, ReadChanges},
 };
@@ -39,6 +42,8 @@ pub(crate) struct ChangeDocuments {
     pub(super) kind: ChangeKind,
     /// `true` if they have only the last change of each resource, as a collection of activities may.
     sparse: bool,
+    /// `true` if the list that was read last ends long before the newest change that it had then (O706).
+    pub(super) went_back: bool,
 }
 
 #[derive(Debug)]
@@ -83,8 +88,9 @@ impl ChangeDocuments {
                 let begins = find_beginning(run, &document)?;
                 let is_doubtful = !anew && may_have_gone_back(&members, checkpoint.document.as_ref());
                 let mut lists =
-                    Self::of(&offer.uri, document, members, kind, checkpoint, begins, is_doubtful);
+                    Self::of(&offer.uri, document, &members, kind, checkpoint, begins, is_doubtful);
                 lists.sparse = set.is_translated;
+                lists.went_back = ends_before_newest(run, set, &members)?;
                 lists.take_documents(read);
                 if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
                     lists.bridge(run, set, time, earliest).await?;
@@ -122,13 +128,13 @@ impl ChangeDocuments {
         let lists = last.map(|uri| MemberDocument { member: IndexMember::new(uri), document: None });
         let reach = checkpoint.datetime.map_or(Reach::Unknown, |time| reach(&time, begins.as_ref()));
         let lists = lists.into_iter().collect();
-        Self { reach, lists, speaker: top.uri, top: None, sent: None, kind, sparse: false }
+        Self::new(reach, lists, top.uri, kind)
     }
 
     fn of(
         uri: &Uri,
         document: Document,
-        members: Vec<IndexMember>,
+        members: &[IndexMember],
         kind: ChangeKind,
         checkpoint: &Checkpoint,
         begins: Option<DateTime>,
@@ -144,14 +150,14 @@ impl ChangeDocuments {
             };
             let member = IndexMember { from: begins, until: root.until, ..IndexMember::new(uri.clone()) };
             let lists = vec![MemberDocument { member, document: Some(document) }];
-            return Self { reach, lists, speaker: uri.clone(), top: None, sent: None, kind, sparse: false };
+            return Self::new(reach, lists, uri.clone(), kind);
         }
         let last = checkpoint.document.as_ref();
         let is_last_listed = members.iter().any(|member| Some(&member.uri) == last);
         let (wanted, reach) = match &checkpoint.datetime {
             // If the clock went back meanwhile, times do not show what came since the last list that was read.
-            Some(time) if !(is_doubtful && is_last_listed) => members_to_read(time, &members),
-            _ => (after_document(&members, last), Reach::Unknown),
+            Some(time) if !(is_doubtful && is_last_listed) => members_to_read(time, members),
+            _ => (after_document(members, last), Reach::Unknown),
         };
         let reach = match (reach, members.first()) {
             (Reach::Covered, None) => covers_nothing(checkpoint, root.from.as_ref()),
@@ -168,7 +174,11 @@ impl ChangeDocuments {
             .into_iter()
             .map(|member| MemberDocument { member: member.clone(), document: None })
             .collect();
-        Self { reach, lists, speaker: uri.clone(), top, sent: document.date, kind, sparse: false }
+        Self { top, sent: document.date, ..Self::new(reach, lists, uri.clone(), kind) }
+    }
+
+    fn new(reach: Reach, lists: Vec<MemberDocument>, speaker: Uri, kind: ChangeKind) -> Self {
+        Self { reach, lists, speaker, top: None, sent: None, kind, sparse: false, went_back: false }
     }
 
     /// Keeps documents that were opened already for the lists that they are.
@@ -240,12 +250,20 @@ impl ChangeDocuments {
         refuse_former(&member.uri, &document, member.until, self.sent)?;
         let reported = reported_unusable(run, record.as_ref(), &document)?;
         let mark = known.then(|| Mark {
-            from: record.and_then(|record| record.at),
+            from: record.as_ref().and_then(|record| record.at),
             entries: read.checkpoint.position,
             leading: read.checkpoint.leading,
             may_lose_entries: self.sparse,
         });
         let latest = latest_time(document.date);
+        let (is_sparse, before) = (self.sparse, record.as_ref());
+        let lacks_known =
+            !known && lacks_known_changes(run, set.id, &member.uri, &document, before, is_sparse)?;
+        let went_back = lacks_newest_change(run, &document, before, is_sparse)?;
+        set.with(|draft| {
+            draft.met.lost_changes |= lacks_known;
+            draft.met.went_back |= went_back;
+        });
         let shape = set.read_changes(&document, mark, since, member.from, reported).await?;
         refuse_older(&member.uri, &shape)?;
         run.reporter.problems_of(set);
@@ -256,7 +274,8 @@ impl ChangeDocuments {
         let root = document.header.metadata.clone().unwrap_or_default();
         let mut record = record_of(&member.uri, &document);
         record.at = root.from;
-        DocumentNote { unusable: shape.unusable, sets: None }.write(run.state(), &mut record)?;
+        let newest = shape.times.newest.map(|newest| newest.unix_micros());
+        DocumentNote { unusable: shape.unusable, newest, sets: None }.write(run.state(), &mut record)?;
         set.records.push(record);
         let passed = Passed { uri: member.uri, from: root.from, until: root.until, shape, latest };
         passed.advance(&mut read.checkpoint);
@@ -264,31 +283,10 @@ impl ChangeDocuments {
     }
 }
 
-/// Returns how many entries without a usable `loc` a list had when it was read last, which was reported then. 0 if it
-/// began elsewhere.
-fn reported_unusable(
-    run: &SyncRun<'_>,
-    record: Option<&DocumentRecord>,
-    document: &Document,
-) -> Result<u64, Error> {
-    let from = document.header.metadata.as_ref().and_then(|root| root.from);
-    let Some(record) = record.filter(|record| record.at == from) else { return Ok(0) };
-    Ok(DocumentNote::read(run.state(), record)?.unusable)
-}
-
 /// Returns the members from the last read one on: without times only their order is known.
 fn after_document<'a>(members: &'a [IndexMember], last: Option<&Uri>) -> Vec<&'a IndexMember> {
     let at = members.iter().position(|member| Some(&member.uri) == last).unwrap_or(0);
     members[at..].iter().collect()
-}
-
-/// Returns `true` if the clock of the Source may have gone back since the lists were read: one of them ends before it
-/// begins, and none of those after it was read. The copy may have reached any time while that list was open, so what
-/// follows is new although its times may be over (O45).
-fn may_have_gone_back(members: &[IndexMember], last: Option<&Uri>) -> bool {
-    let stepped = members.iter().rposition(IndexMember::went_back);
-    let read = members.iter().rposition(|member| Some(&member.uri) == last);
-    stepped.is_some_and(|stepped| read.is_none_or(|read| read <= stepped))
 }
 
 fn covers_nothing(checkpoint: &Checkpoint, from: Option<&DateTime>) -> Reach {

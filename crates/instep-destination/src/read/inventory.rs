@@ -47,7 +47,7 @@ pub(crate) struct Inventory {
     /// The Resource Dump, if its manifests are the inventory; `None` otherwise.
     pub(crate) dump: Option<Dump>,
     /// `true` if it equals, byte for byte, the one that was applied last.
-    was_applied: bool,
+    pub(crate) was_applied: bool,
 }
 
 impl Inventory {

@@ -155,7 +155,7 @@ fn a_note_about_a_document_is_read_as_each_version_wrote_it_and_damage_is_an_err
     let folder = tempfile::tempdir().unwrap();
     let state = StatePlace::open_file(&folder.path().join("state.sqlite")).unwrap();
     let mut record = DocumentRecord::new(Uri::parse("http://h/changelist.xml").unwrap());
-    let note = DocumentNote { unusable: 3, sets: None };
+    let note = DocumentNote { unusable: 3, ..DocumentNote::default() };
     note.write(&*state, &mut record).unwrap();
     let written = record.extra.as_deref().map(str::to_owned).unwrap();
     assert_eq!(written, String::from_utf8(golden("document-note.1.json")).unwrap().trim());

@@ -12,6 +12,7 @@ pub(crate) mod storage;
 mod unnamed_sets;
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -33,6 +34,7 @@ use crate::{
     web_archive::WebArchive,
 };
 pub use discarding::discard_unused;
+use remembered::UnwrittenRecords;
 pub(crate) use unnamed_sets::UnnamedSet;
 
 /// The copy that this run has taken.
@@ -51,6 +53,8 @@ pub(crate) struct LocalCopy {
     plans: u32,
     /// The sets that the copy does not follow yet, if it is only read.
     unfollowed: Vec<String>,
+    /// The records that a run which changes nothing would write about each set.
+    unwritten: BTreeMap<SetId, UnwrittenRecords>,
     /// The folder for everything that is written while a copy is only read.
     scratch: Option<TempDir>,
 }

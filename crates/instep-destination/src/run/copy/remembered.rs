@@ -12,7 +12,25 @@ use crate::{
     state::{SetId, Setting},
 };
 
+/// The records about a set that a run which changes nothing would write. It goes on as if they were written, so that it
+/// reports the same as a run that writes them (O703).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct UnwrittenRecords {
+    coverage: Option<Coverage>,
+    last_gap: Option<DateTime>,
+    /// The time behind which the clock of the Source went back, and `true` if a later inventory was read.
+    clock_step: Option<(DateTime, bool)>,
+}
+
 impl LocalCopy {
+    /// Returns the records about a set that are not written; `None` if this run writes them.
+    fn unwritten_of(&mut self, set: SetId) -> Option<&mut UnwrittenRecords> {
+        if self.run.is_some() {
+            return None;
+        }
+        Some(self.unwritten.entry(set).or_default())
+    }
+
     /// Returns the way on which the operator's URL led to the Source in the last run, and the sets that the copy has of
     /// it.
     pub(crate) fn former_documents(&self) -> Result<FormerDocuments, Error> {
@@ -26,6 +44,9 @@ impl LocalCopy {
     /// Returns the coverage of a set. A state of an earlier version does not record it: its checkpoint then counts as
     /// complete.
     pub(crate) fn coverage(&self, set: SetId) -> Result<Coverage, Error> {
+        if let Some(coverage) = self.unwritten.get(&set).and_then(|unwritten| unwritten.coverage) {
+            return Ok(coverage);
+        }
         match records::coverage::read(self.state(), set)? {
             Some(coverage) => Ok(coverage),
             None => {
@@ -55,18 +76,34 @@ impl LocalCopy {
 
     /// Records the coverage of a set at once, and not with the next checkpoint.
     pub(crate) fn keep_coverage(&mut self, set: SetId, coverage: Coverage) -> Result<(), Error> {
-        Ok(records::coverage::write(self.state_mut()?, set, coverage)?)
+        match self.unwritten_of(set) {
+            Some(unwritten) => unwritten.coverage = Some(coverage),
+            None => records::coverage::write(self.state_mut()?, set, coverage)?,
+        }
+        Ok(())
     }
 
     /// Records the end of the last gap in the changes of a set.
     pub(crate) fn keep_last_gap(&mut self, set: SetId, ends: DateTime) -> Result<(), Error> {
-        Ok(records::last_gap::write(self.state_mut()?, set, ends)?)
+        match self.unwritten_of(set) {
+            Some(unwritten) => unwritten.last_gap = Some(ends),
+            None => records::last_gap::write(self.state_mut()?, set, ends)?,
+        }
+        Ok(())
+    }
+
+    /// Returns the end of the last gap in the changes of a set, if this run changes nothing and met the gap.
+    pub(crate) fn unwritten_gap(&self, set: SetId) -> Option<DateTime> {
+        self.unwritten.get(&set).and_then(|unwritten| unwritten.last_gap)
     }
 
     /// Returns the time behind which the clock of a set's Source went back; `None` if it did not, or if a later
     /// inventory was applied since.
     pub(crate) fn clock_step(&self, set: SetId) -> Result<Option<DateTime>, Error> {
-        Ok(records::clock_step::read(self.state(), set)?)
+        match self.unwritten.get(&set).and_then(|unwritten| unwritten.clock_step) {
+            Some((behind, is_over)) => Ok(Some(behind).filter(|_| !is_over)),
+            None => Ok(records::clock_step::read(self.state(), set)?),
+        }
     }
 
     /// Records that the clock of a set's Source went back behind a time; `is_over` if a later inventory was applied.
@@ -76,7 +113,11 @@ impl LocalCopy {
         behind: DateTime,
         is_over: bool,
     ) -> Result<(), Error> {
-        Ok(records::clock_step::write(self.state_mut()?, set, behind, is_over)?)
+        match self.unwritten_of(set) {
+            Some(unwritten) => unwritten.clock_step = Some((behind, is_over)),
+            None => records::clock_step::write(self.state_mut()?, set, behind, is_over)?,
+        }
+        Ok(())
     }
 
     /// Returns the changed records about a finished plan. They are written in one transaction with the new checkpoint.
