@@ -109,6 +109,9 @@ impl SyncRun<'_> {
             // The Capability List could not be read, so other capabilities of the set are unknown (O35).
             self.reporter.report.coverage = Some(Coverage::Unknown);
         }
+        if planned.inventory.is_none() {
+            self.look_at_older_inventory(found, set.id).await?;
+        }
         if self.options.dry_run && self.options.adopt {
             self.leave_out_adoptable(&set).await?;
         }

@@ -9,6 +9,7 @@ mod changes_since;
 mod from_dump;
 mod generation;
 mod members;
+mod older;
 
 use resourcesync::{Capability, DateTime, Form, Uri, value::Precision};
 

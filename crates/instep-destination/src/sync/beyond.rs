@@ -3,8 +3,9 @@
 use resourcesync::DateTime;
 
 use crate::{
-    Error, Strategy, Via,
+    Error, ProblemKind, Strategy, Via,
     discover::CapabilitySet,
+    error::BesideUrl as _,
     plan::{Choice, Coverage},
     read::{Inventory, LostDocument, ReadChanges, is_gone},
     run::{SetRun, SyncRun},
@@ -31,6 +32,28 @@ impl SyncRun<'_> {
             (_, true) => Some("entries that were read before could not be used"),
             _ => None,
         })
+    }
+
+    /// Looks at the inventory of a set again if an earlier run refused it because it was older than the one that was applied,
+    /// and this run read changes only: they may be those of a former state of the Source too (O707).
+    pub(super) async fn look_at_older_inventory(
+        &mut self,
+        found: &CapabilitySet,
+        set: SetId,
+    ) -> Result<(), Error> {
+        if !self.copy.has_older_inventory(set)? {
+            return Ok(());
+        }
+        match Inventory::check_is_not_older(self, found).await {
+            Ok(()) => return self.copy.keep_older_inventory(set, false),
+            Err(error) if error.loses_document() || matches!(error, Error::Refused { .. }) => {
+                let url = &self.options.url;
+                self.reporter.problem(ProblemKind::Document, url, &error.beside(url));
+            }
+            Err(error) => return Err(error),
+        }
+        self.reporter.report.coverage = Some(Coverage::Unknown);
+        Ok(())
     }
 
     /// Returns `true` if applying changes cannot give the wanted copy: the selection, the scope or the policy of

@@ -10,7 +10,7 @@ use resourcesync::{Capability, DateTime};
 
 use super::carriers::FoundPackages;
 use crate::{
-    Error, ProblemKind, Strategy, Via,
+    Error, Guard, ProblemKind, Strategy, Via,
     clock::now,
     discover::CapabilitySet,
     error::BesideUrl as _,
@@ -122,8 +122,13 @@ impl SyncRun<'_> {
             Err(error) if self.options.via == Via::Cheapest && error.loses_document() => {
                 return self.plan_without_inventory(found, set, held.unwrap_or_default(), error).await;
             }
+            Err(error @ Error::Refused { guard: Guard::TimeWentBack, .. }) => {
+                self.copy.keep_older_inventory(set.id, true)?;
+                return Err(error);
+            }
             read => read?,
         };
+        self.copy.keep_older_inventory(set.id, false)?;
         let Some(inventory) = inventory else {
             return self.plan_listed(found, set, changes, held.unwrap_or_default()).await;
         };

@@ -211,6 +211,29 @@ fn o945_changes_of_lists_that_begin_earlier_than_before_are_not_taken_for_known(
 }
 
 #[test]
+fn o707_a_run_that_reads_changes_after_an_older_inventory_was_refused_looks_at_it_again() {
+    let copy = Copy::of_three();
+    let older = copy.source.document("resourcelist.xml").unwrap();
+    copy.source.put("a.txt", "changed");
+    copy.source.snapshot();
+    assert!(copy.sync().report().is_in_step());
+    let applied = copy.source.document("resourcelist.xml").unwrap();
+    copy.source.serve("resourcelist.xml", older);
+    let run = copy.sync_with(|options| options.repair = true);
+    assert_eq!((run.exit_code(), refused(&run)), (6, Some(Guard::TimeWentBack)), "{:?}", run.heard);
+
+    copy.source.put("b.txt", "in the Change List");
+    for run in [copy.sync(), copy.sync()] {
+        assert_eq!((run.exit_code(), coverage(&run)), (3, Some(Coverage::Unknown)), "{:?}", run.heard);
+        assert_eq!(copy.read("b.txt").as_deref(), Some("in the Change List"));
+    }
+    copy.source.serve("resourcelist.xml", applied);
+    for run in [copy.sync(), copy.sync()] {
+        assert!(run.report().is_in_step(), "{:?}", run.heard);
+    }
+}
+
+#[test]
 fn o799_a_source_that_names_its_list_of_before_again_is_refused() {
     let copy = Copy::of_three();
     let publish = |list: &str, second: u32, paths: &[&str]| {

@@ -20,6 +20,7 @@ pub(super) struct UnwrittenRecords {
     last_gap: Option<DateTime>,
     /// The time behind which the clock of the Source went back, and `true` if a later inventory was read.
     clock_step: Option<(DateTime, bool)>,
+    older_inventory: Option<bool>,
 }
 
 impl LocalCopy {
@@ -95,6 +96,27 @@ impl LocalCopy {
     /// Returns the end of the last gap in the changes of a set, if this run changes nothing and met the gap.
     pub(crate) fn unwritten_gap(&self, set: SetId) -> Option<DateTime> {
         self.unwritten.get(&set).and_then(|unwritten| unwritten.last_gap)
+    }
+
+    /// Returns `true` if the inventory of a set was refused when it was read last, because it was older than the one that was
+    /// applied.
+    pub(crate) fn has_older_inventory(&self, set: SetId) -> Result<bool, Error> {
+        match self.unwritten.get(&set).and_then(|unwritten| unwritten.older_inventory) {
+            Some(is_older) => Ok(is_older),
+            None => Ok(records::older_inventory::read(self.state(), set)?),
+        }
+    }
+
+    /// Records if the inventory of a set is older than the one that was applied.
+    pub(crate) fn keep_older_inventory(&mut self, set: SetId, is_older: bool) -> Result<(), Error> {
+        if self.has_older_inventory(set)? == is_older {
+            return Ok(());
+        }
+        match self.unwritten_of(set) {
+            Some(unwritten) => unwritten.older_inventory = Some(is_older),
+            None => records::older_inventory::write(self.state_mut()?, set, is_older)?,
+        }
+        Ok(())
     }
 
     /// Returns the time behind which the clock of a set's Source went back; `None` if it did not, or if a later
