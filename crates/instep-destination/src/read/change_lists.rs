@@ -1,27 +1,23 @@
-//! Finds the Change Lists or Change Dumps of a set, and reads new entries of the lists (§12).
+//! Finds the Change Lists or Change Dumps of a set (§12).
+
+mod reading;
 
 use std::collections::BTreeMap;
 
 use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
-    former::{refuse_former, refuse_older},
     kind::ChangeKind,
-    known_changes::{
-        ends_before_newest, lacks_known_changes, lacks_newest_change, may_have_gone_back, reported_unusable,
-    },
+    known_changes::{ends_before_newest, may_have_gone_back},
     member_times::{find_beginning, find_times},
-    passed::{Passed, ReadChanges},
 };
 use crate::{
     Error, ProblemKind,
-    clock::latest_time,
     discover::CapabilitySet,
     documents::Document,
     error::BesideUrl as _,
-    plan::{IndexMember, Mark, Reach, members_to_read, put_oldest_first, reach},
-    records::DocumentNote,
-    run::{SetRun, SyncRun, record_of},
+    plan::{IndexMember, Reach, members_to_read, put_oldest_first, reach},
+    run::{SyncRun, record_of},
     state::{Checkpoint, DocumentRecord},
 };
 
@@ -42,6 +38,8 @@ pub(crate) struct ChangeDocuments {
     pub(super) kind: ChangeKind,
     /// `true` if they have only the last change of each resource, as a collection of activities may.
     sparse: bool,
+    /// The number of members of their index without a usable `loc`.
+    pub(super) unusable: u64,
     /// `true` if the list that was read last ends long before the newest change that it had then (O706).
     pub(super) went_back: bool,
 }
@@ -79,9 +77,9 @@ impl ChangeDocuments {
         match opened {
             Ok(Some(document)) => {
                 kind.document().check(&document)?;
-                let mut members = Vec::new();
+                let (mut members, mut unusable) = (Vec::new(), 0);
                 if document.header.form == Form::Index {
-                    document.for_each(|entry| members.push(IndexMember::from(entry)))?;
+                    unusable = document.for_each_usable(|entry| members.push(IndexMember::from(entry)))?;
                 }
                 let read = find_times(run, &document, &mut members).await?;
                 put_oldest_first(&mut members);
@@ -89,7 +87,7 @@ impl ChangeDocuments {
                 let is_doubtful = !anew && may_have_gone_back(&members, checkpoint.document.as_ref());
                 let mut lists =
                     Self::of(&offer.uri, document, &members, kind, checkpoint, begins, is_doubtful);
-                lists.sparse = set.is_translated;
+                (lists.sparse, lists.unusable) = (set.is_translated, unusable);
                 lists.went_back = ends_before_newest(run, set, &members)?;
                 lists.take_documents(read);
                 if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
@@ -178,7 +176,17 @@ impl ChangeDocuments {
     }
 
     fn new(reach: Reach, lists: Vec<MemberDocument>, speaker: Uri, kind: ChangeKind) -> Self {
-        Self { reach, lists, speaker, top: None, sent: None, kind, sparse: false, went_back: false }
+        Self {
+            reach,
+            lists,
+            speaker,
+            top: None,
+            sent: None,
+            kind,
+            sparse: false,
+            unusable: 0,
+            went_back: false,
+        }
     }
 
     /// Keeps documents that were opened already for the lists that they are.
@@ -188,98 +196,6 @@ impl ChangeDocuments {
                 list.document = opened.remove(&list.member.uri);
             }
         }
-    }
-
-    /// Folds new changes over the plan. A missing list costs only its own entries: the later lists are read, and the
-    /// checkpoint stays before it, so that the next run reads it (B11).
-    pub(crate) async fn read(
-        mut self,
-        run: &mut SyncRun<'_>,
-        set: &mut SetRun,
-        from: Checkpoint,
-    ) -> Result<ReadChanges, Error> {
-        let since = from.datetime;
-        let mut read = ReadChanges::without_packages(run, from);
-        for list in std::mem::take(&mut self.lists) {
-            let uri = list.member.uri.clone();
-            match self.read_one(run, set, list, since, &mut read).await {
-                Err(error) if error.loses_document() => read.lose(set, uri, error),
-                done => done?,
-            }
-        }
-        self.remember_top(run, set, read.lost.is_empty())?;
-        Ok(read)
-    }
-
-    /// Records the document that leads to the lists, once all of them were read. Otherwise the next run must check
-    /// its members again, even if the document is unchanged.
-    pub(super) fn remember_top(
-        self,
-        run: &SyncRun<'_>,
-        set: &mut SetRun,
-        complete: bool,
-    ) -> Result<(), Error> {
-        if complete {
-            set.records.extend(self.top);
-        } else if let Some(known) = run.state().document(&self.speaker)? {
-            set.records.push(DocumentRecord { etag: None, last_modified: None, ..known });
-        }
-        Ok(())
-    }
-
-    async fn read_one(
-        &self,
-        run: &mut SyncRun<'_>,
-        set: &mut SetRun,
-        MemberDocument { member, document }: MemberDocument,
-        since: Option<DateTime>,
-        read: &mut ReadChanges,
-    ) -> Result<(), Error> {
-        let record = run.state().document(&member.uri)?;
-        let known = read.checkpoint.document.as_ref() == Some(&member.uri);
-        let document = match document {
-            Some(document) => Some(document),
-            None => {
-                // A cache answers 304 also for the state from before the list was closed.
-                let held = run.read_before(set.id, &member.uri)?.filter(|_| known && member.until.is_none());
-                run.network.open(&member.uri, Some(&self.speaker), held.as_ref()).await?
-            }
-        };
-        let Some(document) = document else { return Ok(()) };
-        self.kind.document().check_list(&document)?;
-        refuse_former(&member.uri, &document, member.until, self.sent)?;
-        let reported = reported_unusable(run, record.as_ref(), &document)?;
-        let mark = known.then(|| Mark {
-            from: record.as_ref().and_then(|record| record.at),
-            entries: read.checkpoint.position,
-            leading: read.checkpoint.leading,
-            may_lose_entries: self.sparse,
-        });
-        let latest = latest_time(document.date);
-        let (is_sparse, before) = (self.sparse, record.as_ref());
-        let lacks_known =
-            !known && lacks_known_changes(run, set.id, &member.uri, &document, before, is_sparse)?;
-        let went_back = lacks_newest_change(run, &document, before, is_sparse)?;
-        set.with(|draft| {
-            draft.met.lost_changes |= lacks_known;
-            draft.met.went_back |= went_back;
-        });
-        let shape = set.read_changes(&document, mark, since, member.from, reported).await?;
-        refuse_older(&member.uri, &shape)?;
-        run.reporter.problems_of(set);
-        set.new_documents |= shape.known < shape.entries || shape.unusable > reported;
-        if !read.lost.is_empty() {
-            return Ok(());
-        }
-        let root = document.header.metadata.clone().unwrap_or_default();
-        let mut record = record_of(&member.uri, &document);
-        record.at = root.from;
-        let newest = shape.times.newest.map(|newest| newest.unix_micros());
-        DocumentNote { unusable: shape.unusable, newest, sets: None }.write(run.state(), &mut record)?;
-        set.records.push(record);
-        let passed = Passed { uri: member.uri, from: root.from, until: root.until, shape, latest };
-        passed.advance(&mut read.checkpoint);
-        Ok(())
     }
 }
 
