@@ -151,6 +151,10 @@ impl<'a> SyncRun<'a> {
             let what = format!("the Capability List names another {capability} before it: it is not read");
             self.reporter.problem(ProblemKind::Document, uri.as_str(), &what);
         }
+        for set in found.sets.iter().filter(|set| set.unusable > 0) {
+            let what = format!("capabilities without a usable loc, which are lost: {}", set.unusable);
+            self.reporter.problem(ProblemKind::Document, set.name(), &what);
+        }
         for trouble in &found.troubles {
             self.reporter.trouble(trouble);
         }

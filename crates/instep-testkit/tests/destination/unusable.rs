@@ -187,3 +187,15 @@ fn o708_a_package_without_a_usable_loc_is_lost() {
         in_step(&copy, &copy.sync());
     }
 }
+
+#[test]
+fn o709_a_capability_without_a_usable_loc_is_a_problem_of_each_run() {
+    let copy = Copy::of_three();
+    spoil(&copy, "capabilitylist.xml", "changelist.xml");
+    for run in [copy.sync(), copy.sync()] {
+        skips_an_entry(&run);
+    }
+    assert_eq!(copy.audit().0.unwrap().exit_code(), 3);
+    copy.source.heal();
+    in_step(&copy, &copy.sync());
+}

@@ -293,6 +293,26 @@ async fn o933_a_set_that_two_parts_of_a_source_description_name_is_one() {
 }
 
 #[tokio::test]
+async fn o709_a_set_or_a_capability_without_a_usable_loc_is_lost() {
+    let source = FakeSource::start();
+    serve_set(&source, "one");
+    let entry = |loc: &str, capability: &str| {
+        format!("<url><loc>{loc}</loc><rs:md capability='{capability}'/></url>")
+    };
+    let sets = entry(&source.url("one/caps.xml"), "capabilitylist") + &entry("http://[", "capabilitylist");
+    let place = ".well-known/resourcesync";
+    source.serve(place, list("urlset", "<rs:md capability='description'/>", &sets));
+    let found = found_from(&source, &source.url("")).await;
+    assert_eq!(names(&source, &found), ["one/caps.xml"]);
+    assert_eq!((lost(&found), found.sets[0].unusable), (vec![source.url(place).as_str()], 0));
+
+    let lists = entry(&source.url("one/list.xml"), "resourcelist") + &entry("http://[", "changelist");
+    source.serve("one/caps.xml", list("urlset", "<rs:md capability='capabilitylist'/>", &lists));
+    let found = found_from(&source, &source.url("one/caps.xml")).await;
+    assert_eq!((lost(&found).len(), found.sets[0].unusable), (0, 1));
+}
+
+#[tokio::test]
 async fn o803_a_copy_goes_on_with_the_documents_that_it_follows_when_others_appear() {
     let former = |way, set: String| FormerDocuments { way: Some(way), sets: vec![set] };
     let source = hidden();
