@@ -175,7 +175,7 @@ impl<'a> SyncRun<'a> {
     /// versions are kept, also if it replaces another plan or is one of notifications.
     pub(crate) fn new_plan(&mut self, id: SetId, with_owed: bool) -> Result<SetRun, Error> {
         let mut draft = self.empty_draft(self.state().reader()?, id)?;
-        if let Some(ends) = self.copy.unwritten_gap(id) {
+        if let Some(ends) = self.copy.unrecorded_gap(id) {
             draft.history.meet_gap(ends);
         }
         draft.repair(&self.damaged);

@@ -1,6 +1,7 @@
 //! The copy of a run: its folder, its state, and its committer.
 
 mod discarding;
+mod doubts;
 mod hidden;
 #[cfg(feature = "postgres")]
 pub(crate) mod joining;
@@ -34,7 +35,7 @@ use crate::{
     web_archive::WebArchive,
 };
 pub use discarding::discard_unused;
-use remembered::UnwrittenRecords;
+use doubts::SetDoubts;
 pub(crate) use unnamed_sets::UnnamedSet;
 
 /// The copy that this run has taken.
@@ -53,8 +54,8 @@ pub(crate) struct LocalCopy {
     plans: u32,
     /// The sets that the copy does not follow yet, if it is only read.
     unfollowed: Vec<String>,
-    /// The records that a run which changes nothing would write about each set.
-    unwritten: BTreeMap<SetId, UnwrittenRecords>,
+    /// The doubts that a run which changes nothing would record about each set.
+    doubts: BTreeMap<SetId, SetDoubts>,
     /// The folder for everything that is written while a copy is only read.
     scratch: Option<TempDir>,
 }

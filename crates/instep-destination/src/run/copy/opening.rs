@@ -77,7 +77,7 @@ impl LocalCopy {
             source,
             plans: 0,
             unfollowed: Vec::new(),
-            unwritten: BTreeMap::new(),
+            doubts: BTreeMap::new(),
             scratch: Some(scratch),
         }
     }
@@ -119,8 +119,8 @@ impl LocalCopy {
         let reader = committer.state().reader()?;
         let source = reader.source(&options.url)?;
         let (committer, run, plans, unfollowed) = (Some(committer), None, 0, Vec::new());
-        let (unwritten, scratch) = (BTreeMap::new(), None);
-        Ok(Self { own, store, mapper, committer, reader, run, source, plans, unfollowed, unwritten, scratch })
+        let (doubts, scratch) = (BTreeMap::new(), None);
+        Ok(Self { own, store, mapper, committer, reader, run, source, plans, unfollowed, doubts, scratch })
     }
 
     /// Returns the place of the state that a run uses.

@@ -2,7 +2,7 @@
 
 use resourcesync::DateTime;
 
-use super::LocalCopy;
+use super::{LocalCopy, doubts::SetDoubts};
 use crate::{
     Error, SyncOptions,
     discover::FormerDocuments,
@@ -12,24 +12,13 @@ use crate::{
     state::{SetId, Setting},
 };
 
-/// The records about a set that a run which changes nothing would write. It goes on as if they were written, so that it
-/// reports the same as a run that writes them (O703).
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct UnwrittenRecords {
-    coverage: Option<Coverage>,
-    last_gap: Option<DateTime>,
-    /// The time behind which the clock of the Source went back, and `true` if a later inventory was read.
-    clock_step: Option<(DateTime, bool)>,
-    older_inventory: Option<bool>,
-}
-
 impl LocalCopy {
-    /// Returns the records about a set that are not written; `None` if this run writes them.
-    fn unwritten_of(&mut self, set: SetId) -> Option<&mut UnwrittenRecords> {
+    /// Returns the doubts about a set that are not recorded; `None` if this run records them.
+    fn doubts_of(&mut self, set: SetId) -> Option<&mut SetDoubts> {
         if self.run.is_some() {
             return None;
         }
-        Some(self.unwritten.entry(set).or_default())
+        Some(self.doubts.entry(set).or_default())
     }
 
     /// Returns the way on which the operator's URL led to the Source in the last run, and the sets that the copy has of
@@ -45,7 +34,7 @@ impl LocalCopy {
     /// Returns the coverage of a set. A state of an earlier version does not record it: its checkpoint then counts as
     /// complete.
     pub(crate) fn coverage(&self, set: SetId) -> Result<Coverage, Error> {
-        if let Some(coverage) = self.unwritten.get(&set).and_then(|unwritten| unwritten.coverage) {
+        if let Some(coverage) = self.doubts.get(&set).and_then(|doubts| doubts.coverage) {
             return Ok(coverage);
         }
         match records::coverage::read(self.state(), set)? {
@@ -77,8 +66,8 @@ impl LocalCopy {
 
     /// Records the coverage of a set at once, and not with the next checkpoint.
     pub(crate) fn keep_coverage(&mut self, set: SetId, coverage: Coverage) -> Result<(), Error> {
-        match self.unwritten_of(set) {
-            Some(unwritten) => unwritten.coverage = Some(coverage),
+        match self.doubts_of(set) {
+            Some(doubts) => doubts.coverage = Some(coverage),
             None => records::coverage::write(self.state_mut()?, set, coverage)?,
         }
         Ok(())
@@ -86,22 +75,22 @@ impl LocalCopy {
 
     /// Records the end of the last gap in the changes of a set.
     pub(crate) fn keep_last_gap(&mut self, set: SetId, ends: DateTime) -> Result<(), Error> {
-        match self.unwritten_of(set) {
-            Some(unwritten) => unwritten.last_gap = Some(ends),
+        match self.doubts_of(set) {
+            Some(doubts) => doubts.last_gap = Some(ends),
             None => records::last_gap::write(self.state_mut()?, set, ends)?,
         }
         Ok(())
     }
 
     /// Returns the end of the last gap in the changes of a set, if this run changes nothing and met the gap.
-    pub(crate) fn unwritten_gap(&self, set: SetId) -> Option<DateTime> {
-        self.unwritten.get(&set).and_then(|unwritten| unwritten.last_gap)
+    pub(crate) fn unrecorded_gap(&self, set: SetId) -> Option<DateTime> {
+        self.doubts.get(&set).and_then(|doubts| doubts.last_gap)
     }
 
     /// Returns `true` if the inventory of a set was refused when it was read last, because it was older than the one that was
     /// applied.
     pub(crate) fn has_older_inventory(&self, set: SetId) -> Result<bool, Error> {
-        match self.unwritten.get(&set).and_then(|unwritten| unwritten.older_inventory) {
+        match self.doubts.get(&set).and_then(|doubts| doubts.older_inventory) {
             Some(is_older) => Ok(is_older),
             None => Ok(records::older_inventory::read(self.state(), set)?),
         }
@@ -112,8 +101,8 @@ impl LocalCopy {
         if self.has_older_inventory(set)? == is_older {
             return Ok(());
         }
-        match self.unwritten_of(set) {
-            Some(unwritten) => unwritten.older_inventory = Some(is_older),
+        match self.doubts_of(set) {
+            Some(doubts) => doubts.older_inventory = Some(is_older),
             None => records::older_inventory::write(self.state_mut()?, set, is_older)?,
         }
         Ok(())
@@ -122,7 +111,7 @@ impl LocalCopy {
     /// Returns the time behind which the clock of a set's Source went back; `None` if it did not, or if a later
     /// inventory was applied since.
     pub(crate) fn clock_step(&self, set: SetId) -> Result<Option<DateTime>, Error> {
-        match self.unwritten.get(&set).and_then(|unwritten| unwritten.clock_step) {
+        match self.doubts.get(&set).and_then(|doubts| doubts.clock_step) {
             Some((behind, is_over)) => Ok(Some(behind).filter(|_| !is_over)),
             None => Ok(records::clock_step::read(self.state(), set)?),
         }
@@ -135,8 +124,8 @@ impl LocalCopy {
         behind: DateTime,
         is_over: bool,
     ) -> Result<(), Error> {
-        match self.unwritten_of(set) {
-            Some(unwritten) => unwritten.clock_step = Some((behind, is_over)),
+        match self.doubts_of(set) {
+            Some(doubts) => doubts.clock_step = Some((behind, is_over)),
             None => records::clock_step::write(self.state_mut()?, set, behind, is_over)?,
         }
         Ok(())
