@@ -39,8 +39,7 @@ impl IndexMember {
         let (Some(from), Some(begun), Some(until)) = (self.from, earlier.from, earlier.until) else {
             return false;
         };
-        let touches = until.instant() < from.end() && from.instant() < until.end();
-        touches && begun.end() <= from.instant()
+        begun.instant() <= from.instant() && until.overlaps(&from)
     }
 
     /// Forgets times that no clock has reached (O382). A beginning stays if the list ended before one of those before it
@@ -94,7 +93,10 @@ pub(crate) fn reach(checkpoint: &DateTime, earliest: Option<&DateTime>) -> Reach
 /// intervals: the order shows which member can have grown, and if there is a gap between two. They are recognized by
 /// intervals each of which ends when that of the member listed before it begins. Returns `true` if they were.
 pub(crate) fn put_oldest_first(members: &mut [IndexMember]) -> bool {
-    let is_newest_first = members.len() > 1 && members.windows(2).all(|pair| pair[0].follows(&pair[1]));
+    let begun = |member: Option<&IndexMember>| member.and_then(|member| member.from);
+    let ends = begun(members.first()).zip(begun(members.last()));
+    let is_newest_first = ends.is_some_and(|(first, last)| last.end() <= first.instant())
+        && members.windows(2).all(|pair| pair[0].follows(&pair[1]));
     if is_newest_first {
         members.reverse();
     }
@@ -291,6 +293,8 @@ mod tests {
         members.reverse();
         assert!(put_oldest_first(&mut members) && members == oldest_first);
         assert!(!put_oldest_first(&mut members) && members == oldest_first, "they are in order");
+        let short = [member("3", 20, None), member("2", 20, Some(20)), member("1", 10, Some(20))];
+        assert!(put_oldest_first(&mut short.clone()), "an interval may be a single instant");
         // A clock that went back, a hole, and an instant that each of two begins and ends at.
         for [one, other] in [
             [member("1", 10, Some(20)), member("2", 5, None)],
