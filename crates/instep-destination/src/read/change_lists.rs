@@ -165,9 +165,9 @@ impl ChangeDocuments {
         // If the next run finds the index unchanged, it uses the same knowledge of its reach.
         top.at =
             members.first().and_then(|first| first.from).or(root.from).filter(|_| reach != Reach::Unknown);
-        // Only the last member can have grown if the index is as it was, unless others have no end either.
-        let open = members.iter().filter(|member| member.until.is_none()).count();
-        let top = (open < 2).then_some(top);
+        // Only the last member can have grown if the index is as it was, unless others have no end.
+        let are_others_closed = members.iter().rev().skip(1).all(|member| member.until.is_some());
+        let top = are_others_closed.then_some(top);
         let lists = wanted
             .into_iter()
             .map(|member| MemberDocument { member: member.clone(), document: None })
