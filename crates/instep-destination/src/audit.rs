@@ -10,7 +10,7 @@ use crate::{
     AuditOptions, AuditReport, Error, Event, Item, Letter, Monitor, Phase, Problem, ProblemKind, SourceAudit,
     SyncOptions,
     error::BesideUrl as _,
-    plan::{DesiredPresence, Selection},
+    plan::{Coverage, DesiredPresence, Selection},
     run::{LocalCopy, RunLimits, SetRun, SyncRun},
     state::{ActionKind, CopyState, Owed, ReadState, StateError, by_origin},
 };
@@ -165,15 +165,20 @@ impl Audit<'_> {
             surplus: now.surplus - before.surplus,
             failed: now.failed - before.failed,
             unauditable: now.unauditable - before.unauditable,
+            coverage: run.reporter.report.coverage,
             error: None,
         };
         match compared {
             Err(error) if sources > 1 && !matches!(error, Error::Interrupted) => {
                 let what = error.beside(&as_sync.url);
                 run.reporter.problem(ProblemKind::Document, &as_sync.url, &what);
-                source.error = Some((error.exit_code(), what));
+                (source.coverage, source.error) = (Some(Coverage::Unknown), Some((error.exit_code(), what)));
             }
             compared => compared?,
+        }
+        if let Some(coverage) = source.coverage {
+            let least = self.report.coverage.map_or(coverage, |least| least.least(coverage));
+            self.report.coverage = Some(least);
         }
         self.report.sources.push(source);
         Ok(run.copy)

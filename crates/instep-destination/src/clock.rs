@@ -37,6 +37,13 @@ pub(crate) fn latest_time(sent: Option<DateTime>) -> DateTime {
     DateTime::from_unix_micros(sent.unwrap_or_else(now).unix_micros().saturating_add(AHEAD))
 }
 
+/// Returns `true` if a time is so long before another one of the same clock that the clock went back meanwhile: Sources may
+/// state some times a little too early.
+pub(crate) fn is_long_before(time: DateTime, other: DateTime) -> bool {
+    let (end, _) = time.end();
+    DateTime::from_unix_seconds(end).unix_micros().saturating_add(AHEAD) <= other.unix_micros()
+}
+
 /// The clocks of a run: this machine's, and those of the servers that answered so far. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clocks {

@@ -11,6 +11,7 @@ mod dump_package;
 mod former;
 mod inventory;
 mod kind;
+mod known_changes;
 mod member_times;
 mod metadata;
 mod packages;

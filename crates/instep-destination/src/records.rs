@@ -14,6 +14,7 @@ pub(crate) mod kept;
 pub(crate) mod last_gap;
 mod maps;
 mod metadata;
+pub(crate) mod older_inventory;
 pub(crate) mod operations;
 mod package;
 pub(crate) mod policy;

@@ -149,6 +149,9 @@ pub struct AuditReport {
     pub elapsed: Duration,
     /// `true` if the audit was shut down before it was complete.
     pub interrupted: bool,
+    /// The part of the Sources that the documents account for, the least of all sets. `None` if the copy was compared with no
+    /// documents.
+    pub coverage: Option<Coverage>,
     /// Each Source that the copy was compared with.
     pub sources: Vec<SourceAudit>,
 }
@@ -170,6 +173,8 @@ pub struct SourceAudit {
     pub failed: u64,
     /// Resources for which the documents of the Source do not show if the held bytes are current.
     pub unauditable: u64,
+    /// The part of the Source that its documents account for, the least of all sets.
+    pub coverage: Option<Coverage>,
     /// The error that ended the comparison, and its exit code; the other Sources are compared anyway.
     pub error: Option<(u8, String)>,
 }

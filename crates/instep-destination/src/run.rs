@@ -150,6 +150,10 @@ impl<'a> SyncRun<'a> {
             let what = format!("the Capability List names another {capability} before it: it is not read");
             self.reporter.problem(ProblemKind::Document, uri.as_str(), &what);
         }
+        for set in found.sets.iter().filter(|set| set.unusable > 0) {
+            let what = format!("capabilities without a usable loc, which are lost: {}", set.unusable);
+            self.reporter.problem(ProblemKind::Document, set.name(), &what);
+        }
         for trouble in &found.troubles {
             self.reporter.trouble(trouble);
         }
@@ -170,6 +174,9 @@ impl<'a> SyncRun<'a> {
     /// versions are kept, also if it replaces another plan or is one of notifications.
     pub(crate) fn new_plan(&mut self, id: SetId, with_owed: bool) -> Result<SetRun, Error> {
         let mut draft = self.empty_draft(self.state().reader()?, id)?;
+        if let Some(ends) = self.copy.unrecorded_gap(id) {
+            draft.history.meet_gap(ends);
+        }
         draft.repair(&self.damaged);
         if with_owed {
             draft.plan_owed()?;

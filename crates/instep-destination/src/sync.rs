@@ -109,6 +109,9 @@ impl SyncRun<'_> {
             // The Capability List could not be read, so other capabilities of the set are unknown (O35).
             self.reporter.report.coverage = Some(Coverage::Unknown);
         }
+        if planned.inventory.is_none() {
+            self.look_at_older_inventory(found, set.id).await?;
+        }
         if self.options.dry_run && self.options.adopt {
             self.leave_out_adoptable(&set).await?;
         }
@@ -166,28 +169,19 @@ impl SyncRun<'_> {
         set: &mut SetRun,
     ) -> Result<way::Planned, Error> {
         let behind_now = self.time_behind_itself(set.id)?;
-        if found.has_inventory() && self.is_ahead(set.id)? && !self.options.dry_run {
+        if found.has_inventory() && self.is_ahead(set.id)? {
             // The coverage stays unknown until an inventory is applied, even after the clocks have reached that time
             // (O33).
             self.copy.keep_coverage(set.id, Coverage::Unknown)?;
         }
-        let behind = match behind_now {
-            None => self.copy.clock_step(set.id)?,
-            Some(time) if self.options.dry_run => Some(time),
-            Some(time) => {
-                // The coverage stays unknown until an inventory of a later time, even if the clock is right again.
-                self.copy.keep_coverage(set.id, Coverage::Unknown)?;
-                self.copy.keep_clock_step(set.id, time, false)?;
-                Some(time)
-            }
-        };
+        if let Some(time) = behind_now {
+            // The coverage stays unknown until an inventory of a later time, even if the clock is right again.
+            self.copy.keep_coverage(set.id, Coverage::Unknown)?;
+            self.copy.keep_clock_step(set.id, time, false)?;
+        }
         // Boxed, because the futures of a run nest deeply.
         let planned = Box::pin(self.plan(found, set)).await;
-        // The lists may show a step back that the clock does not show.
-        let behind = behind.map_or_else(|| self.copy.clock_step(set.id), |time| Ok(Some(time)))?;
-        if let Some(time) = behind {
-            self.settle_clock_step(set, time, behind_now.is_some())?;
-        }
+        self.settle_clock_step(set, behind_now)?;
         match planned {
             Err(error) if error.loses_document() && !self.state().owed_after(set.id, None, 1)?.is_empty() => {
                 *set = self.new_plan(set.id, true)?;
@@ -203,7 +197,14 @@ impl SyncRun<'_> {
     /// a held resource with an earlier time may be older or newer than it (O54). An inventory whose time the clock has
     /// not reached again was made before the clock went back. If a held resource seems to be later than the inventory, the
     /// copy had reached a later time than it knows, by changes without times (O772).
-    fn settle_clock_step(&mut self, set: &mut SetRun, behind: DateTime, is_now: bool) -> Result<(), Error> {
+    pub(crate) fn settle_clock_step(
+        &mut self,
+        set: &mut SetRun,
+        behind_now: Option<DateTime>,
+    ) -> Result<(), Error> {
+        // The lists may show a step back that the clock does not show.
+        let Some(behind) = self.copy.clock_step(set.id)?.or(behind_now) else { return Ok(()) };
+        let is_now = behind_now.is_some();
         let is_later = |at: &DateTime| behind.end() <= at.instant();
         let later =
             set.inventory.filter(is_later).filter(|_| !set.with(|draft| draft.inventory.has_later_changes));
@@ -211,8 +212,8 @@ impl SyncRun<'_> {
             set.coverage = Some(Coverage::Unknown);
         }
         match later {
-            Some(at) if !self.options.dry_run => self.copy.keep_clock_step(set.id, at, !is_now),
-            _ => Ok(()),
+            Some(at) => self.copy.keep_clock_step(set.id, at, !is_now),
+            None => Ok(()),
         }
     }
 

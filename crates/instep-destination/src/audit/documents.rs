@@ -1,6 +1,6 @@
 //! The comparison of a copy with the documents of its Source.
 
-use resourcesync::Uri;
+use resourcesync::{DateTime, Uri};
 
 use super::{Audit, rehash::rehash};
 use crate::{
@@ -8,6 +8,7 @@ use crate::{
     discover::CapabilitySet,
     draft::Draft,
     error::BesideUrl as _,
+    plan::Coverage,
     read::{Changes, Inventory},
     run::{SetRun, SyncRun},
     state::Checkpoint,
@@ -23,6 +24,7 @@ impl Audit<'_> {
                 // The copy cannot follow more sets than it has, so it holds nothing of this one.
                 Err(error @ Error::Usage { .. }) if source.sets.len() > 1 => {
                     run.reporter.problem(ProblemKind::Document, found.name(), &error.beside(found.name()));
+                    run.reporter.report.coverage = Some(Coverage::Unknown);
                     complete = false;
                     continue;
                 }
@@ -40,6 +42,7 @@ impl Audit<'_> {
                 Err(error) if error.loses_document() && source.sets.len() > 1 => {
                     let name = found.capability_list.as_ref().map_or("", Uri::as_str);
                     run.reporter.problem(ProblemKind::Document, name, &error.beside(name));
+                    run.reporter.report.coverage = Some(Coverage::Unknown);
                     false
                 }
                 complete => complete?,
@@ -82,26 +85,61 @@ impl Audit<'_> {
         set: &mut SetRun,
         names_all: bool,
     ) -> Result<bool, Error> {
+        let (mut behind_now, mut held) = (None, None);
+        // The checkpoint of an original Source is unknown here.
         if self.originals.is_none() {
-            run.time_behind_itself(set.id)?;
+            (behind_now, held) = (run.time_behind_itself(set.id)?, run.checkpoint(set.id)?);
         }
+        let complete = self.read_documents(run, found, set, held.as_ref(), names_all).await?;
+        self.cover(run, found, set, behind_now)?;
+        Ok(complete)
+    }
+
+    async fn read_documents(
+        &mut self,
+        run: &mut SyncRun<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        held: Option<&Checkpoint>,
+        names_all: bool,
+    ) -> Result<bool, Error> {
         if found.has_inventory() {
-            // The audit reads the same documents as the next run (O40). The checkpoint of the original Source is
-            // unknown here.
-            let held = match self.originals {
-                None => run.checkpoint(set.id)?,
-                Some(_) => None,
-            };
+            // The audit reads the same documents as the next run (O40).
             match read_inventory(run, found, set, held, names_all).await {
                 // Like a run, an audit uses everything that can be read (B11).
                 Err(error) if error.loses_document() && found.offers_changes() => {
                     let url = run.options.url.clone();
                     run.reporter.problem(ProblemKind::Document, &url, &error.beside(&url));
+                    set.coverage = Some(Coverage::Unknown);
                 }
                 complete => return complete,
             }
         }
-        self.read_changes(run, found, set).await.map(|()| false)
+        self.read_changes(run, found, set, held).await.map(|()| false)
+    }
+
+    /// Takes note of the part of the Source that the documents of a set account for, as the next run reports it (O704).
+    fn cover(
+        &self,
+        run: &mut SyncRun<'_>,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        behind_now: Option<DateTime>,
+    ) -> Result<(), Error> {
+        let by_origin = self.originals.is_some();
+        if !by_origin {
+            run.settle_clock_step(set, behind_now)?;
+        }
+        let coverage = match set.coverage {
+            // Other capabilities of the set are unknown (O35).
+            _ if found.lost_above.is_some() => Coverage::Unknown,
+            Some(coverage) => coverage,
+            None if by_origin => Coverage::Unknown,
+            None => run.copy.coverage(set.id)?,
+        };
+        let report = &mut run.reporter.report;
+        report.coverage = Some(report.coverage.map_or(coverage, |least| least.least(coverage)));
+        Ok(())
     }
 
     /// Audits the resources that changes name, if the Source has no inventory: others cannot be audited.
@@ -110,9 +148,11 @@ impl Audit<'_> {
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
+        held: Option<&Checkpoint>,
     ) -> Result<(), Error> {
         let changes = Changes::look(run, found, &Checkpoint::new(), true).await?.or_lost()?;
         let read = changes.read(run, found, set, Checkpoint::new()).await?;
+        run.note_contradictions(set, held, None)?;
         run.reporter.lost_documents(&read.lost);
         let unnamed = set.with(|draft| draft.count_unnamed(None))?;
         run.reporter.note(&format!(
@@ -130,11 +170,19 @@ async fn read_inventory(
     run: &mut SyncRun<'_>,
     found: &CapabilitySet,
     set: &mut SetRun,
-    held: Option<Checkpoint>,
+    held: Option<&Checkpoint>,
     names_all: bool,
 ) -> Result<bool, Error> {
     let Some(inventory) = Inventory::read_any(run, found, set, true).await? else { return Ok(false) };
-    inventory.followed_by_changes(run, found, set, held.as_ref()).await?;
+    let read = inventory.followed_by_changes(run, found, set, held).await?;
+    run.note_contradictions(set, held, inventory.deciding_time())?;
+    run.settles(set, &inventory, &read, false)?;
+    set.inventory = inventory.deciding_time().filter(|_| inventory.complete);
+    if inventory.was_applied && held.is_some() {
+        // The inventory that a run has applied leaves a doubt as it is.
+        let known = run.copy.coverage(set.id)?;
+        set.coverage = Some(set.coverage.map_or(known, |coverage| coverage.least(known)));
+    }
     if inventory.complete && names_all && set.with(|draft| draft.inventory.unusable) == 0 {
         let at = inventory.deciding_time();
         set.work(move |draft| draft.infer_deletions(at)).await?;

@@ -32,8 +32,8 @@ pub(super) fn read_set(
         ..CapabilitySet::default()
     };
     let mut read = set.links.len();
-    document
-        .for_each(|Entry { loc, metadata, links, .. }| {
+    let unusable = document
+        .for_each_usable(|Entry { loc, metadata, links, .. }| {
             read += 1 + links.len();
             if let Some(capability) = &metadata.capability {
                 let offer = || Offer::new(loc.clone(), links.clone());
@@ -51,6 +51,7 @@ pub(super) fn read_set(
             }
         })
         .map_err(|source| DiscoverError::Invalid { uri: document.uri.clone(), source })?;
+    set.unusable = unusable;
     if kept.0.fetch_add(read, Relaxed) + read > MOST_OFFERS {
         return Err(DiscoverError::TooMuch { uri: document.uri.clone(), most: MOST_OFFERS });
     }

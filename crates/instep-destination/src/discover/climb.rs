@@ -177,7 +177,7 @@ impl Climb<'_> {
         drop(opened);
         sets.append(&mut found);
         for index in indexes {
-            match locs(&index) {
+            match locs(&index, &mut self.troubles) {
                 Ok(members) => self.read_members(members, &index, sets, &mut failed).await,
                 Err(error) => failed.push((index.uri.clone(), error)),
             }
@@ -213,7 +213,7 @@ impl Climb<'_> {
 
     /// Returns the Capability Lists of a Source Description, or of all that an index over several leads to (SD-7).
     async fn capability_lists(&mut self, description: &Document) -> Result<Vec<Uri>, DiscoverError> {
-        let locs = locs(description)?;
+        let locs = locs(description, &mut self.troubles)?;
         let is_description = capability(&description.header) == Capability::Description;
         if description.header.form == Form::List || !is_description {
             return Ok(locs);
@@ -222,7 +222,7 @@ impl Climb<'_> {
         for part in locs {
             let read = match self.open(&part, description).await {
                 Ok(document) if document.header.form == Form::Index => Err("an index in an index".to_owned()),
-                Ok(document) => locs_of(&document).map_err(|error| error.beside(part.as_str())),
+                Ok(list) => locs_of(&list, &mut self.troubles).map_err(|error| error.beside(part.as_str())),
                 Err(source) if source.ends_search() => {
                     return Err(DiscoverError::Invalid { uri: part, source });
                 }

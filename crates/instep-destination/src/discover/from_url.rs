@@ -41,7 +41,7 @@ pub async fn discover(
 /// that is found in another way, and names are guessed only if a guess was right before. Otherwise the lists of another
 /// Source might be applied to the copy (B20). If documents that the Source names cannot be used now, or its
 /// Source Description does not arrive, a first run uses a guessed one only if it belongs to these: a set that came by
-/// mistake stays in the copy (O800).
+/// mistake stays in the copy (O800). Nor does it use one while another that is guessed before it does not arrive (O701).
 pub(crate) async fn discover_again(
     url: &Uri,
     sets: &[String],

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use resourcesync::Uri;
 
-use super::{CapabilitySet, DiscoverError};
+use super::{CapabilitySet, DiscoverError, Trouble};
 use crate::documents::{Document, DocumentError};
 
 /// Returns `true` if an operator's name denotes a set: its URI, or a part of its path with or without `.xml`.
@@ -13,18 +13,23 @@ pub(super) fn is_named(uri: &Uri, name: &str) -> bool {
     uri.as_str() == name || uri.as_str().split(['/', '?']).skip(3).any(part)
 }
 
-pub(super) fn locs(document: &Document) -> Result<Vec<Uri>, DiscoverError> {
-    locs_of(document).map_err(|source| DiscoverError::Invalid { uri: document.uri.clone(), source })
+pub(super) fn locs(document: &Document, troubles: &mut Vec<Trouble>) -> Result<Vec<Uri>, DiscoverError> {
+    locs_of(document, troubles).map_err(|source| DiscoverError::Invalid { uri: document.uri.clone(), source })
 }
 
-/// Returns the URIs that a document lists, each of them once: a set that is named twice is one (O804).
-pub(super) fn locs_of(document: &Document) -> Result<Vec<Uri>, DocumentError> {
+/// Returns the URIs that a document lists, each of them once: a set that is named twice is one (O804). Of an entry without a
+/// usable one, the set is lost (O709).
+pub(super) fn locs_of(document: &Document, troubles: &mut Vec<Trouble>) -> Result<Vec<Uri>, DocumentError> {
     let (mut locs, mut seen) = (Vec::new(), BTreeSet::new());
-    document.for_each(|entry| {
+    let unusable = document.for_each_usable(|entry| {
         if seen.insert(entry.loc.clone()) {
             locs.push(entry.loc.clone());
         }
     })?;
+    if unusable > 0 {
+        let what = format!("entries without a usable loc, whose sets are lost: {unusable}");
+        troubles.push(Trouble::lost_set(&document.uri, what));
+    }
     Ok(locs)
 }
 

@@ -29,7 +29,7 @@ pub(super) struct Search<'a> {
     invalid: Option<DiscoverError>,
     crawl_delay: Option<Duration>,
     /// `true` once a document or a link named documents of the Source that cannot be used now, or the Source Description
-    /// may be there and did not arrive; for a copy that follows a guessed document, also if a guessed one did not.
+    /// or a guessed document may be there and did not arrive.
     in_doubt: bool,
     /// The Sitemaps of `robots.txt`, for a copy that follows a guessed document.
     sitemaps: Option<Several>,
@@ -96,8 +96,7 @@ impl<'a> Search<'a> {
                     others.get_or_insert(Err(error));
                 }
                 Ok(Sight::Broken | Sight::Nothing) => {
-                    is_in_doubt = true;
-                    self.in_doubt |= way == Way::WellKnown || former.way.is_some();
+                    (is_in_doubt, self.in_doubt) = (true, true);
                 }
                 Ok(_) => {}
                 Err(error) => return Err(error),
@@ -194,6 +193,8 @@ impl<'a> Search<'a> {
                 return Err(self.nothing(url));
             }
         }
+        // A guessed document does not take the place of a target that may come back (O701).
+        self.in_doubt |= in_doubt && former.way.is_none();
         several.together(self.sets)
     }
 

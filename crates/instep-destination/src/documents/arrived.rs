@@ -150,6 +150,20 @@ impl Document {
         Ok(entries.entries_read())
     }
 
+    /// Calls a function for each entry, and returns the number of those that it cannot get, because they have no usable
+    /// `loc` (O708). It blocks.
+    ///
+    /// # Errors
+    /// If the document ends early or is malformed.
+    pub(crate) fn for_each_usable(&self, mut take: impl FnMut(&Entry)) -> Result<u64, DocumentError> {
+        let mut usable = 0;
+        let all = self.for_each(|entry| {
+            usable += 1;
+            take(entry);
+        })?;
+        Ok(all - usable)
+    }
+
     /// Returns the BLAKE3 digest of its decoded bytes. It blocks. Only this program compares the digest, so it need not
     /// be one of the standard's. It costs a tenth of SHA-256 on processors without instructions for the latter.
     ///

@@ -15,6 +15,9 @@ pub(crate) struct ChangeFindings {
     /// `true` if the Change Lists begin earlier than when they were read last: their times do not show which of their changes
     /// the copy knows, nor that it knows those that they do not list (O945).
     pub(crate) rewritten: bool,
+    /// `true` if the Change List that was read last ends before the newest change that it had, or lacks that change: the
+    /// clock of the Source went back (O706).
+    pub(crate) went_back: bool,
     /// `true` if changes may be missing between the Change Dumps and the Change Lists (O451).
     pub(crate) seam: bool,
 }

@@ -34,6 +34,14 @@ impl IndexMember {
         self.from.zip(self.until).is_some_and(|(from, until)| until.end() <= from.instant())
     }
 
+    /// Returns `true` if its interval begins when that of an earlier one ends.
+    fn follows(&self, earlier: &Self) -> bool {
+        let (Some(from), Some(begun), Some(until)) = (self.from, earlier.from, earlier.until) else {
+            return false;
+        };
+        begun.instant() <= from.instant() && until.overlaps(&from)
+    }
+
     /// Forgets times that no clock has reached (O382). A beginning stays if the list ended before one of those before it
     /// began: then the clock did not only come back from years ahead, but went back behind what was right. `begun` is the
     /// latest beginning so far.
@@ -79,6 +87,20 @@ pub(crate) fn reach(checkpoint: &DateTime, earliest: Option<&DateTime>) -> Reach
         Some(earliest) if earliest.instant() < checkpoint.end() => Reach::Covered,
         Some(earliest) => Reach::Gap { earliest: *earliest },
     }
+}
+
+/// Puts the members of an index that lists the newest first, although CLI-2 demands the oldest, into the order of their
+/// intervals: the order shows which member can have grown, and if there is a gap between two. They are recognized by
+/// intervals each of which ends when that of the member listed before it begins. Returns `true` if they were.
+pub(crate) fn put_oldest_first(members: &mut [IndexMember]) -> bool {
+    let begun = |member: Option<&IndexMember>| member.and_then(|member| member.from);
+    let ends = begun(members.first()).zip(begun(members.last()));
+    let is_newest_first = ends.is_some_and(|(first, last)| last.end() <= first.instant())
+        && members.windows(2).all(|pair| pair[0].follows(&pair[1]));
+    if is_newest_first {
+        members.reverse();
+    }
+    is_newest_first
 }
 
 /// Returns the members that may list a change since the checkpoint, in document order (CLI-12), and the reach of the
@@ -262,6 +284,25 @@ mod tests {
     fn lists_that_start_later_leave_a_gap() {
         let members = [member("2", 10, Some(20)), member("3", 20, None)];
         assert_eq!(members_to_read(&time(5), &members).1, Reach::Gap { earliest: time(10) });
+    }
+
+    #[test]
+    fn o702_members_that_are_listed_newest_first_are_put_in_order() {
+        let oldest_first = [member("1", 0, Some(10)), member("2", 10, Some(20)), member("3", 20, None)];
+        let mut members = oldest_first.clone();
+        members.reverse();
+        assert!(put_oldest_first(&mut members) && members == oldest_first);
+        assert!(!put_oldest_first(&mut members) && members == oldest_first, "they are in order");
+        let short = [member("3", 20, None), member("2", 20, Some(20)), member("1", 10, Some(20))];
+        assert!(put_oldest_first(&mut short.clone()), "an interval may be a single instant");
+        // A clock that went back, a hole, and an instant that each of two begins and ends at.
+        for [one, other] in [
+            [member("1", 10, Some(20)), member("2", 5, None)],
+            [member("2", 20, None), member("1", 0, Some(10))],
+            [member("1", 10, Some(10)), member("2", 10, Some(10))],
+        ] {
+            assert!(!put_oldest_first(&mut [one, other]));
+        }
     }
 
     #[test]

@@ -2,13 +2,13 @@
 //! bytes.
 
 use futures_util::StreamExt as _;
-use resourcesync::{Change, DateTime, Metadata};
+use resourcesync::{Change, DateTime, Metadata, Uri};
 
 use super::{
     change_lists::{ChangeDocuments, MemberDocument},
     dump_package::DumpPackage,
     former::refuse_former,
-    kind::ExpectedKind,
+    kind::{ExpectedKind, unusable_members},
     packages::PackageList,
     passed::{Passed, ReadChanges},
 };
@@ -17,7 +17,7 @@ use crate::{
     clock::latest_time,
     documents::Document,
     error::BesideUrl as _,
-    plan::{IndexMember, Shape, members_to_read, plausible},
+    plan::{IndexMember, Shape, members_to_read, plausible, put_oldest_first},
     run::{SetRun, SyncRun, record_of},
     state::{Checkpoint, PassedEntry},
     transfer::package::Packages,
@@ -34,6 +34,7 @@ impl ChangeDocuments {
         let since = from.datetime;
         let mut read = ReadChanges::without_packages(run, from);
         let mut records = Vec::new();
+        read.lose_packages(&self.speaker, self.unusable);
         for MemberDocument { member, document } in std::mem::take(&mut self.lists) {
             let known = read.checkpoint.document.as_ref() == Some(&member.uri);
             let held = run.read_before(set.id, &member.uri)?.filter(|_| known && member.until.is_none());
@@ -48,7 +49,8 @@ impl ChangeDocuments {
                 }
                 let mut new = PackageList::new(run.network.documents.folder());
                 if let Some(document) = &document {
-                    new.add_new_of(document, &read.checkpoint)?;
+                    let unusable = new.add_new_of(document, &read.checkpoint)?;
+                    read.lose_packages(&member.uri, unusable);
                 }
                 Ok(document.map(|document| (document, new)))
             });
@@ -100,6 +102,14 @@ impl ChangeDocuments {
 }
 
 impl ReadChanges {
+    /// Takes note of packages, or parts of a dump, that a document names without a usable `loc`.
+    fn lose_packages(&mut self, uri: &Uri, unusable: u64) {
+        if let Some(lost) = unusable_members(uri, unusable) {
+            self.complete = false;
+            self.lost.push((uri.clone(), lost));
+        }
+    }
+
     /// Reads the manifests of packages, a few fetched ahead.
     async fn add(
         &mut self,
@@ -189,10 +199,12 @@ async fn read_manifest(
 impl PackageList {
     /// Adds the packages of a Change Dump that may hold a change since the checkpoint, oldest first. A closed one that
     /// was read is not among them, although its end is the checkpoint. Times that no clock has reached are none (O382).
-    fn add_new_of(&mut self, dump: &Document, checkpoint: &Checkpoint) -> Result<(), Error> {
+    /// Returns the number of packages without a usable `loc`.
+    fn add_new_of(&mut self, dump: &Document, checkpoint: &Checkpoint) -> Result<u64, Error> {
         let latest = Some(latest_time(dump.date));
         let mut members = Vec::new();
         dump.for_each(|entry| members.push(IndexMember::from(entry)))?;
+        let is_newest_first = put_oldest_first(&mut members);
         let mut first = 0;
         if let Some(last) = checkpoint.last.as_ref().filter(|last| last.datetime.is_some())
             && let Some(passed) = members.iter().position(|member| member.is(last))
@@ -209,6 +221,24 @@ impl PackageList {
             let place = left.iter().position(|member| Some(&member.uri) == wanted);
             first += place.unwrap_or(left.len());
         }
+        if is_newest_first {
+            return self.add_newest(dump, members.len() - first);
+        }
         self.add_all_of(dump, true, |place| place >= first)
+    }
+
+    /// Adds a number of the newest packages of a Change Dump that lists the newest first; they are read oldest first.
+    fn add_newest(&mut self, dump: &Document, count: usize) -> Result<u64, Error> {
+        let (speaker, mut newest) = (dump.origin(), Vec::new());
+        let unusable = dump.for_each_usable(|entry| {
+            if newest.len() < count {
+                newest.push(entry.clone());
+            }
+        })?;
+        for entry in newest.into_iter().rev() {
+            let speaker = speaker.clone();
+            self.push(DumpPackage { changes: true, entry, speaker, manifest: None, open: None })?;
+        }
+        Ok(unusable)
     }
 }

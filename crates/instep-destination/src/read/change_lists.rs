@@ -1,24 +1,23 @@
-//! Finds the Change Lists or Change Dumps of a set, and reads new entries of the lists (§12).
+//! Finds the Change Lists or Change Dumps of a set (§12).
+
+mod reading;
 
 use std::collections::BTreeMap;
 
 use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
-    former::{refuse_former, refuse_older},
     kind::ChangeKind,
+    known_changes::{ends_before_newest, may_have_gone_back},
     member_times::{find_beginning, find_times},
-    passed::{Passed, ReadChanges},
 };
 use crate::{
     Error, ProblemKind,
-    clock::latest_time,
     discover::CapabilitySet,
     documents::Document,
     error::BesideUrl as _,
-    plan::{IndexMember, Mark, Reach, members_to_read, reach},
-    records::DocumentNote,
-    run::{SetRun, SyncRun, record_of},
+    plan::{IndexMember, Reach, members_to_read, put_oldest_first, reach},
+    run::{SyncRun, record_of},
     state::{Checkpoint, DocumentRecord},
 };
 
@@ -39,6 +38,10 @@ pub(crate) struct ChangeDocuments {
     pub(super) kind: ChangeKind,
     /// `true` if they have only the last change of each resource, as a collection of activities may.
     sparse: bool,
+    /// The number of members of their index without a usable `loc`.
+    pub(super) unusable: u64,
+    /// `true` if the list that was read last ends long before the newest change that it had then (O706).
+    pub(super) went_back: bool,
 }
 
 #[derive(Debug)]
@@ -74,16 +77,18 @@ impl ChangeDocuments {
         match opened {
             Ok(Some(document)) => {
                 kind.document().check(&document)?;
-                let mut members = Vec::new();
+                let (mut members, mut unusable) = (Vec::new(), 0);
                 if document.header.form == Form::Index {
-                    document.for_each(|entry| members.push(IndexMember::from(entry)))?;
+                    unusable = document.for_each_usable(|entry| members.push(IndexMember::from(entry)))?;
                 }
                 let read = find_times(run, &document, &mut members).await?;
+                put_oldest_first(&mut members);
                 let begins = find_beginning(run, &document)?;
                 let is_doubtful = !anew && may_have_gone_back(&members, checkpoint.document.as_ref());
                 let mut lists =
-                    Self::of(&offer.uri, document, members, kind, checkpoint, begins, is_doubtful);
-                lists.sparse = set.is_translated;
+                    Self::of(&offer.uri, document, &members, kind, checkpoint, begins, is_doubtful);
+                (lists.sparse, lists.unusable) = (set.is_translated, unusable);
+                lists.went_back = ends_before_newest(run, set, &members)?;
                 lists.take_documents(read);
                 if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
                     lists.bridge(run, set, time, earliest).await?;
@@ -121,13 +126,13 @@ impl ChangeDocuments {
         let lists = last.map(|uri| MemberDocument { member: IndexMember::new(uri), document: None });
         let reach = checkpoint.datetime.map_or(Reach::Unknown, |time| reach(&time, begins.as_ref()));
         let lists = lists.into_iter().collect();
-        Self { reach, lists, speaker: top.uri, top: None, sent: None, kind, sparse: false }
+        Self::new(reach, lists, top.uri, kind)
     }
 
     fn of(
         uri: &Uri,
         document: Document,
-        members: Vec<IndexMember>,
+        members: &[IndexMember],
         kind: ChangeKind,
         checkpoint: &Checkpoint,
         begins: Option<DateTime>,
@@ -143,14 +148,14 @@ impl ChangeDocuments {
             };
             let member = IndexMember { from: begins, until: root.until, ..IndexMember::new(uri.clone()) };
             let lists = vec![MemberDocument { member, document: Some(document) }];
-            return Self { reach, lists, speaker: uri.clone(), top: None, sent: None, kind, sparse: false };
+            return Self::new(reach, lists, uri.clone(), kind);
         }
         let last = checkpoint.document.as_ref();
         let is_last_listed = members.iter().any(|member| Some(&member.uri) == last);
         let (wanted, reach) = match &checkpoint.datetime {
             // If the clock went back meanwhile, times do not show what came since the last list that was read.
-            Some(time) if !(is_doubtful && is_last_listed) => members_to_read(time, &members),
-            _ => (after_document(&members, last), Reach::Unknown),
+            Some(time) if !(is_doubtful && is_last_listed) => members_to_read(time, members),
+            _ => (after_document(members, last), Reach::Unknown),
         };
         let reach = match (reach, members.first()) {
             (Reach::Covered, None) => covers_nothing(checkpoint, root.from.as_ref()),
@@ -160,14 +165,28 @@ impl ChangeDocuments {
         // If the next run finds the index unchanged, it uses the same knowledge of its reach.
         top.at =
             members.first().and_then(|first| first.from).or(root.from).filter(|_| reach != Reach::Unknown);
-        // Only the last member can have grown if the index is as it was, unless others have no end either.
-        let open = members.iter().filter(|member| member.until.is_none()).count();
-        let top = (open < 2).then_some(top);
+        // Only the last member can have grown if the index is as it was, unless others have no end.
+        let are_others_closed = members.iter().rev().skip(1).all(|member| member.until.is_some());
+        let top = are_others_closed.then_some(top);
         let lists = wanted
             .into_iter()
             .map(|member| MemberDocument { member: member.clone(), document: None })
             .collect();
-        Self { reach, lists, speaker: uri.clone(), top, sent: document.date, kind, sparse: false }
+        Self { top, sent: document.date, ..Self::new(reach, lists, uri.clone(), kind) }
+    }
+
+    fn new(reach: Reach, lists: Vec<MemberDocument>, speaker: Uri, kind: ChangeKind) -> Self {
+        Self {
+            reach,
+            lists,
+            speaker,
+            top: None,
+            sent: None,
+            kind,
+            sparse: false,
+            unusable: 0,
+            went_back: false,
+        }
     }
 
     /// Keeps documents that were opened already for the lists that they are.
@@ -178,116 +197,12 @@ impl ChangeDocuments {
             }
         }
     }
-
-    /// Folds new changes over the plan. A missing list costs only its own entries: the later lists are read, and the
-    /// checkpoint stays before it, so that the next run reads it (B11).
-    pub(crate) async fn read(
-        mut self,
-        run: &mut SyncRun<'_>,
-        set: &mut SetRun,
-        from: Checkpoint,
-    ) -> Result<ReadChanges, Error> {
-        let since = from.datetime;
-        let mut read = ReadChanges::without_packages(run, from);
-        for list in std::mem::take(&mut self.lists) {
-            let uri = list.member.uri.clone();
-            match self.read_one(run, set, list, since, &mut read).await {
-                Err(error) if error.loses_document() => read.lose(set, uri, error),
-                done => done?,
-            }
-        }
-        self.remember_top(run, set, read.lost.is_empty())?;
-        Ok(read)
-    }
-
-    /// Records the document that leads to the lists, once all of them were read. Otherwise the next run must check
-    /// its members again, even if the document is unchanged.
-    pub(super) fn remember_top(
-        self,
-        run: &SyncRun<'_>,
-        set: &mut SetRun,
-        complete: bool,
-    ) -> Result<(), Error> {
-        if complete {
-            set.records.extend(self.top);
-        } else if let Some(known) = run.state().document(&self.speaker)? {
-            set.records.push(DocumentRecord { etag: None, last_modified: None, ..known });
-        }
-        Ok(())
-    }
-
-    async fn read_one(
-        &self,
-        run: &mut SyncRun<'_>,
-        set: &mut SetRun,
-        MemberDocument { member, document }: MemberDocument,
-        since: Option<DateTime>,
-        read: &mut ReadChanges,
-    ) -> Result<(), Error> {
-        let record = run.state().document(&member.uri)?;
-        let known = read.checkpoint.document.as_ref() == Some(&member.uri);
-        let document = match document {
-            Some(document) => Some(document),
-            None => {
-                // A cache answers 304 also for the state from before the list was closed.
-                let held = run.read_before(set.id, &member.uri)?.filter(|_| known && member.until.is_none());
-                run.network.open(&member.uri, Some(&self.speaker), held.as_ref()).await?
-            }
-        };
-        let Some(document) = document else { return Ok(()) };
-        self.kind.document().check_list(&document)?;
-        refuse_former(&member.uri, &document, member.until, self.sent)?;
-        let reported = reported_unusable(run, record.as_ref(), &document)?;
-        let mark = known.then(|| Mark {
-            from: record.and_then(|record| record.at),
-            entries: read.checkpoint.position,
-            leading: read.checkpoint.leading,
-            may_lose_entries: self.sparse,
-        });
-        let latest = latest_time(document.date);
-        let shape = set.read_changes(&document, mark, since, member.from, reported).await?;
-        refuse_older(&member.uri, &shape)?;
-        run.reporter.problems_of(set);
-        set.new_documents |= shape.known < shape.entries || shape.unusable > reported;
-        if !read.lost.is_empty() {
-            return Ok(());
-        }
-        let root = document.header.metadata.clone().unwrap_or_default();
-        let mut record = record_of(&member.uri, &document);
-        record.at = root.from;
-        DocumentNote { unusable: shape.unusable, sets: None }.write(run.state(), &mut record)?;
-        set.records.push(record);
-        let passed = Passed { uri: member.uri, from: root.from, until: root.until, shape, latest };
-        passed.advance(&mut read.checkpoint);
-        Ok(())
-    }
-}
-
-/// Returns how many entries without a usable `loc` a list had when it was read last, which was reported then. 0 if it
-/// began elsewhere.
-fn reported_unusable(
-    run: &SyncRun<'_>,
-    record: Option<&DocumentRecord>,
-    document: &Document,
-) -> Result<u64, Error> {
-    let from = document.header.metadata.as_ref().and_then(|root| root.from);
-    let Some(record) = record.filter(|record| record.at == from) else { return Ok(0) };
-    Ok(DocumentNote::read(run.state(), record)?.unusable)
 }
 
 /// Returns the members from the last read one on: without times only their order is known.
 fn after_document<'a>(members: &'a [IndexMember], last: Option<&Uri>) -> Vec<&'a IndexMember> {
     let at = members.iter().position(|member| Some(&member.uri) == last).unwrap_or(0);
     members[at..].iter().collect()
-}
-
-/// Returns `true` if the clock of the Source may have gone back since the lists were read: one of them ends before it
-/// begins, and none of those after it was read. The copy may have reached any time while that list was open, so what
-/// follows is new although its times may be over (O45).
-fn may_have_gone_back(members: &[IndexMember], last: Option<&Uri>) -> bool {
-    let stepped = members.iter().rposition(IndexMember::went_back);
-    let read = members.iter().rposition(|member| Some(&member.uri) == last);
-    stepped.is_some_and(|stepped| read.is_none_or(|read| read <= stepped))
 }
 
 fn covers_nothing(checkpoint: &Checkpoint, from: Option<&DateTime>) -> Reach {

@@ -7,7 +7,7 @@ use resourcesync::{Capability, DateTime, Form, Uri};
 use super::{
     applied::{digest_of, joined},
     dump_package::DumpPackage,
-    kind::ExpectedKind,
+    kind::{ExpectedKind, unusable_members},
     packages::PackageList,
 };
 use crate::{
@@ -48,11 +48,13 @@ impl Dump {
         let uri = offer.uri.clone();
         let mut dump = Self { uri, at, parts_at: None, packages, digest, complete: true };
         if top.header.form == Form::List {
-            dump.packages.add_all_of(&top, false, |_| true)?;
+            let unusable = dump.packages.add_all_of(&top, false, |_| true)?;
+            dump.lose_members(run, &top.uri, unusable);
             return Ok(Some(dump));
         }
         let mut members = Vec::new();
-        top.for_each(|entry| members.push((entry.loc.clone(), entry.metadata.at)))?;
+        let unusable = top.for_each_usable(|entry| members.push((entry.loc.clone(), entry.metadata.at)))?;
+        dump.lose_members(run, &top.uri, unusable);
         for (uri, stated) in members {
             // A member that cannot be read costs only its own content, and not the dump (B11).
             let added = match run.network.open(&uri, Some(&top.uri), None).await {
@@ -64,11 +66,11 @@ impl Dump {
                     }
                     Err(other_kind) => Err(other_kind),
                 },
-                Ok(None) => Ok(()),
+                Ok(None) => Ok(0),
                 Err(error) => Err(error),
             };
             match added {
-                Ok(()) => {}
+                Ok(unusable) => dump.lose_members(run, &uri, unusable),
                 Err(error @ (Error::Unreachable { .. } | Error::InvalidDocument { .. })) => {
                     dump.complete = false;
                     run.reporter.lost_document(&uri, &error);
@@ -77,6 +79,14 @@ impl Dump {
             }
         }
         Ok(Some(dump))
+    }
+
+    /// Takes note of parts or packages that a document names without a usable `loc`.
+    fn lose_members(&mut self, run: &mut SyncRun<'_>, uri: &Uri, unusable: u64) {
+        if let Some(lost) = unusable_members(uri, unusable) {
+            self.complete = false;
+            run.reporter.lost_document(uri, &lost);
+        }
     }
 
     /// Takes note of the times of a part.
@@ -182,23 +192,23 @@ impl Dump {
 }
 
 impl PackageList {
-    /// Adds the packages that a dump names, if they are wanted by their position. `changes` is `true` for a Change
-    /// Dump.
+    /// Adds the packages that a dump names, if they are wanted by their position, and returns the number of those without a
+    /// usable `loc`. `changes` is `true` for a Change Dump.
     pub(super) fn add_all_of(
         &mut self,
         dump: &Document,
         changes: bool,
         is_wanted: impl Fn(usize) -> bool,
-    ) -> Result<(), Error> {
+    ) -> Result<u64, Error> {
         let (speaker, mut place, mut added) = (dump.origin(), 0, Ok(()));
-        dump.for_each(|entry| {
+        let unusable = dump.for_each_usable(|entry| {
             if added.is_ok() && is_wanted(place) {
                 let (entry, speaker) = (entry.clone(), speaker.clone());
                 added = self.push(DumpPackage { changes, entry, speaker, manifest: None, open: None });
             }
             place += 1;
         })?;
-        added
+        added.map(|()| unusable)
     }
 
     /// Returns each package with its manifest, or with the fault that prevents reading it. A few are fetched ahead.

@@ -9,6 +9,7 @@ mod changes_since;
 mod from_dump;
 mod generation;
 mod members;
+mod older;
 
 use resourcesync::{Capability, DateTime, Form, Uri, value::Precision};
 
@@ -47,7 +48,7 @@ pub(crate) struct Inventory {
     /// The Resource Dump, if its manifests are the inventory; `None` otherwise.
     pub(crate) dump: Option<Dump>,
     /// `true` if it equals, byte for byte, the one that was applied last.
-    was_applied: bool,
+    pub(crate) was_applied: bool,
 }
 
 impl Inventory {

@@ -1,7 +1,7 @@
 //! The kinds of documents that are read. A document that declares another kind is treated like one that cannot be read
 //! (R6): its entries mean something else, and a resource that it does not name would seem to be deleted or unchanged.
 
-use resourcesync::{Capability, Form};
+use resourcesync::{Capability, Form, Uri};
 
 use crate::{Error, documents::Document};
 
@@ -70,6 +70,15 @@ impl ExpectedKind {
             Self::ChangeDumpManifest => "Change Dump Manifest",
         }
     }
+}
+
+/// Returns the error for documents or packages that another document names without a usable `loc`: whatever they have is
+/// lost, as if they could not be read (O708). `None` if there are none.
+pub(super) fn unusable_members(uri: &Uri, count: u64) -> Option<Error> {
+    (count > 0).then(|| Error::InvalidDocument {
+        url: uri.as_str().to_owned(),
+        what: format!("entries without a usable loc, whose content is lost: {count}"),
+    })
 }
 
 /// The kinds of documents that list changes.

@@ -15,6 +15,9 @@ const WITHOUT_VERSION: &str = "unusable ";
 pub(crate) struct DocumentNote {
     /// The number of its entries without a usable `loc`, which were reported when it was read (B27).
     pub(crate) unusable: u64,
+    /// The time of the newest change that it listed, in microseconds; `None` if it listed none with a time (O706).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) newest: Option<i64>,
     /// The mask of the sets that have read this version of it; `None` if each set that names it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sets: Option<i64>,
@@ -30,7 +33,7 @@ impl DocumentNote {
     pub(crate) fn read(state: &dyn ReadState, record: &DocumentRecord) -> Result<Self, StateError> {
         let Some(text) = record.extra.as_deref() else { return Ok(Self::default()) };
         if let Some(unusable) = text.strip_prefix(WITHOUT_VERSION).and_then(|count| count.parse().ok()) {
-            return Ok(Self { unusable, sets: None });
+            return Ok(Self { unusable, ..Self::default() });
         }
         let name = || format!("the note about {}", record.uri);
         versioned::parse(text, VERSION).map_err(|what| versioned::damaged(state, &name(), what))

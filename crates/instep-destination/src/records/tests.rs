@@ -6,7 +6,7 @@ use resourcesync::{Algorithm, DateTime, Hasher, Link, MediaType, Relation, Uri};
 
 use super::{
     DocumentNote, LastMaps, PlanRules, RecentDeletions, UnusableEntries, clock_step, coverage,
-    held_though_gone, kept, kept::KeptResources, last_gap, operations, slice, way,
+    held_though_gone, kept, kept::KeptResources, last_gap, older_inventory, operations, slice, way,
 };
 use crate::{
     MaxDelete, SelectionOptions,
@@ -155,7 +155,7 @@ fn a_note_about_a_document_is_read_as_each_version_wrote_it_and_damage_is_an_err
     let folder = tempfile::tempdir().unwrap();
     let state = StatePlace::open_file(&folder.path().join("state.sqlite")).unwrap();
     let mut record = DocumentRecord::new(Uri::parse("http://h/changelist.xml").unwrap());
-    let note = DocumentNote { unusable: 3, sets: None };
+    let note = DocumentNote { unusable: 3, ..DocumentNote::default() };
     note.write(&*state, &mut record).unwrap();
     let written = record.extra.as_deref().map(str::to_owned).unwrap();
     assert_eq!(written, String::from_utf8(golden("document-note.1.json")).unwrap().trim());
@@ -197,6 +197,8 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
     put(&mut *state, setting);
     assert!(!held_though_gone::read(&*state, set).unwrap());
     held_though_gone::write(&mut *state, set, true).unwrap();
+    assert!(!older_inventory::read(&*state, set).unwrap());
+    older_inventory::write(&mut *state, set, true).unwrap();
     assert_eq!(last_gap::read(&*state, set).unwrap(), None);
     last_gap::write(&mut *state, set, time).unwrap();
     clock_step::write(&mut *state, set, time, true).unwrap();
@@ -219,6 +221,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         ("coverage 0", "coverage.1.json"),
         ("kept 0", "kept.2.json"),
         ("held though gone 0", "held-though-gone.1.json"),
+        ("older inventory 0", "older-inventory.1.json"),
         ("gap 0", "last-gap.1.json"),
         ("clock 0", "clock-step.1.json"),
         ("unusable 0", "unusable.1.json"),
@@ -235,6 +238,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
     state.set_setting("kept 0", first.trim()).unwrap();
     assert_eq!(kept::read(&*state, set).unwrap(), kept, "the first version");
     assert!(held_though_gone::read(&*state, set).unwrap());
+    assert!(older_inventory::read(&*state, set).unwrap());
     assert_eq!(last_gap::read(&*state, set).unwrap(), Some(time));
     assert_eq!(clock_step::read(&*state, set).unwrap(), Some(time));
     assert_eq!(UnusableEntries::read(&*state, set).unwrap(), unusable);
@@ -251,6 +255,7 @@ fn what_a_set_is_known_by_is_read_as_each_version_wrote_it_and_damage_is_an_erro
         assert!(coverage::read(&*state, set).is_err(), "{damaged}");
         assert!(kept::read(&*state, set).is_err(), "{damaged}");
         assert!(held_though_gone::read(&*state, set).is_err(), "{damaged}");
+        assert!(older_inventory::read(&*state, set).is_err(), "{damaged}");
         assert!(last_gap::read(&*state, set).is_err(), "{damaged}");
         assert!(clock_step::read(&*state, set).is_err(), "{damaged}");
         assert!(UnusableEntries::read(&*state, set).is_err(), "{damaged}");

@@ -1,6 +1,7 @@
 //! The copy of a run: its folder, its state, and its committer.
 
 mod discarding;
+mod doubts;
 mod hidden;
 #[cfg(feature = "postgres")]
 pub(crate) mod joining;
@@ -12,6 +13,7 @@ pub(crate) mod storage;
 mod unnamed_sets;
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -32,6 +34,7 @@ use crate::{
     store::CopyStore,
     web_archive::WebArchive,
 };
+use doubts::SetDoubts;
 pub(crate) use unnamed_sets::UnnamedSet;
 
 /// The copy that this run has taken.
@@ -50,6 +53,8 @@ pub(crate) struct LocalCopy {
     plans: u32,
     /// The sets that the copy does not follow yet, if it is only read.
     unfollowed: Vec<String>,
+    /// The doubts that a run which changes nothing would record about each set.
+    doubts: BTreeMap<SetId, SetDoubts>,
     /// The folder for everything that is written while a copy is only read.
     scratch: Option<TempDir>,
 }

@@ -33,6 +33,8 @@ pub(crate) struct Reporter<'a> {
     problems: BTreeMap<ProblemKind, LoggedProblem>,
     /// The documents that could not be used. Each is reported once, even if it is read several times.
     lost: BTreeSet<String>,
+    /// The sentences that are reported once, although several plans lead to them.
+    noted: BTreeSet<String>,
     /// `true` if a resource was reported whose completeness cannot be known. One report is enough.
     has_warned_of_open_end: bool,
     /// The number of bytes of resources that were reported as progress.
@@ -52,6 +54,7 @@ impl<'a> Reporter<'a> {
             client,
             problems: BTreeMap::new(),
             lost: BTreeSet::new(),
+            noted: BTreeSet::new(),
             has_warned_of_open_end: false,
             fetched: 0,
             started: Instant::now(),
@@ -77,6 +80,14 @@ impl<'a> Reporter<'a> {
     /// Reports a sentence for the operator.
     pub(crate) fn note(&self, text: &str) {
         self.monitor.event(Event::Note(text));
+    }
+
+    /// Reports a sentence for the operator, unless the run has reported it.
+    pub(crate) fn note_once(&mut self, text: String) {
+        if !self.noted.contains(&text) {
+            self.note(&text);
+            self.noted.insert(text);
+        }
     }
 
     /// Reports a fault through which nothing is lost.

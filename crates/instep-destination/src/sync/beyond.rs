@@ -3,8 +3,9 @@
 use resourcesync::DateTime;
 
 use crate::{
-    Error, Strategy, Via,
+    Error, ProblemKind, Strategy, Via,
     discover::CapabilitySet,
+    error::BesideUrl as _,
     plan::{Choice, Coverage},
     read::{Inventory, LostDocument, ReadChanges, is_gone},
     run::{SetRun, SyncRun},
@@ -31,6 +32,28 @@ impl SyncRun<'_> {
             (_, true) => Some("entries that were read before could not be used"),
             _ => None,
         })
+    }
+
+    /// Looks at the inventory of a set again if an earlier run refused it because it was older than the one that was applied,
+    /// and this run read changes only: they may be those of a former state of the Source too (O707).
+    pub(super) async fn look_at_older_inventory(
+        &mut self,
+        found: &CapabilitySet,
+        set: SetId,
+    ) -> Result<(), Error> {
+        if !self.copy.has_older_inventory(set)? {
+            return Ok(());
+        }
+        match Inventory::check_is_not_older(self, found).await {
+            Ok(()) => return self.copy.keep_older_inventory(set, false),
+            Err(error) if error.loses_document() || matches!(error, Error::Refused { .. }) => {
+                let url = &self.options.url;
+                self.reporter.problem(ProblemKind::Document, url, &error.beside(url));
+            }
+            Err(error) => return Err(error),
+        }
+        self.reporter.report.coverage = Some(Coverage::Unknown);
+        Ok(())
     }
 
     /// Returns `true` if applying changes cannot give the wanted copy: the selection, the scope or the policy of
@@ -72,6 +95,9 @@ impl SyncRun<'_> {
             None if met.rewritten && found.has_inventory() && self.options.via == Via::Cheapest => {
                 Some("the Change Lists were written anew".to_owned())
             }
+            None if met.went_back && found.has_inventory() && self.options.via == Via::Cheapest => {
+                Some("the clock of the Source went back".to_owned())
+            }
             None if met.seam && found.has_inventory() && self.options.via == Via::Cheapest => {
                 Some("changes may be missing between the Change Dumps and the Change Lists".to_owned())
             }
@@ -95,7 +121,7 @@ impl SyncRun<'_> {
     /// Returns `true` if an inventory and the changes after it settle the state of a set. If changes are lost, the next
     /// run compares the complete copy again in two cases: earlier plans may have left out resources that the lost
     /// changes name, or changes without a time that were applied over the inventory may be older than it.
-    pub(super) fn settles(
+    pub(crate) fn settles(
         &mut self,
         set: &mut SetRun,
         inventory: &Inventory,
@@ -105,33 +131,17 @@ impl SyncRun<'_> {
         let is_doubtful = inventory.at.is_some() && set.with(|draft| draft.met.doubtful);
         if is_doubtful {
             set.coverage = Some(Coverage::Unknown);
-            if !self.options.dry_run {
-                // Recorded at once: the next run may find nothing in the lists that leads it to the inventory.
-                self.copy.keep_coverage(set.id, Coverage::Unknown)?;
-            }
+            // Recorded at once: the next run may find nothing in the lists that leads it to the inventory.
+            self.copy.keep_coverage(set.id, Coverage::Unknown)?;
         }
         Ok(!is_doubtful && (!anew || read.is_whole()))
     }
 
-    /// Reports and records that a Change List no longer has changes that were applied. As after a step of the clock
-    /// (O54), times up to the one that the copy had reached do not show which state is newer, until a later inventory
-    /// is applied.
-    pub(super) fn note_lost_changes(&mut self, set: &SetRun, held: Option<&Checkpoint>) -> Result<(), Error> {
-        let reached = held.and_then(|held| held.datetime);
-        let Some(reached) = reached.filter(|_| set.with(|draft| draft.met.lost_changes)) else {
-            return Ok(());
-        };
-        self.reporter.note(&format!(
-            "the Change List lacks changes up to {reached} that were applied, and has later ones: the Source may have been \
-             restored from a backup, and only a later inventory shows what it has now"
-        ));
-        self.distrust_times(set.id, reached)
-    }
-
-    /// Reports and records that the Change Lists were written anew with an earlier beginning, as after the clock of the Source
-    /// went back, or after the Source was restored from a backup (O945). `inventory` is the time of the one that the plan has:
-    /// a later one than the copy had reached has all of their changes.
-    pub(super) fn note_rewritten_changes(
+    /// Reports and records that the Change Lists contradict what was read of them before: they lack changes that were applied
+    /// (O411), begin earlier (O945), or show that the clock of the Source went back (O706). As after such a step (O54),
+    /// times up to the one that the copy had reached do not show which state is newer, until a later inventory is applied.
+    /// `inventory` is the time of the one that the plan has: if it is later, it has all of their changes.
+    pub(crate) fn note_contradictions(
         &mut self,
         set: &SetRun,
         held: Option<&Checkpoint>,
@@ -140,24 +150,33 @@ impl SyncRun<'_> {
         let is_open =
             |reached: &DateTime| inventory.is_none_or(|inventory| inventory.instant() < reached.end());
         let reached = held.and_then(|held| held.datetime).filter(is_open);
-        let Some(reached) = reached.filter(|_| set.with(|draft| draft.met.rewritten)) else { return Ok(()) };
-        // They are not recorded while an older inventory is refused, so that each run until then finds them.
-        if self.copy.clock_step(set.id)? == Some(reached) {
+        let met = set.with(|draft| draft.met);
+        let (Some(reached), true) = (reached, met.lost_changes || met.rewritten || met.went_back) else {
             return Ok(());
-        }
-        self.reporter.note(&format!(
-            "the Change Lists begin earlier than when they were read last: which of the changes up to {reached} were \
-             applied is unknown, and only a later inventory shows what the Source has now"
-        ));
+        };
+        let note = if met.lost_changes {
+            format!(
+                "the Change List lacks changes up to {reached} that were applied: the Source may have been restored from a \
+                 backup, and only a later inventory shows what it has now"
+            )
+        } else {
+            let sign = if met.rewritten {
+                "the Change Lists begin earlier than when they were read last"
+            } else {
+                "the clock of the Source went back behind changes that its Change List had"
+            };
+            format!(
+                "{sign}: which of the changes up to {reached} were applied is unknown, and only a later inventory shows what \
+                 the Source has now"
+            )
+        };
+        self.reporter.note_once(note);
         self.distrust_times(set.id, reached)
     }
 
     /// Records that times up to the one that a set had reached do not show which state is newer, until a later inventory is
     /// applied. It is recorded at once, because the next run does not see it in the lists.
     fn distrust_times(&mut self, set: SetId, reached: DateTime) -> Result<(), Error> {
-        if self.options.dry_run {
-            return Ok(());
-        }
         self.copy.keep_coverage(set, Coverage::Unknown)?;
         self.copy.keep_clock_step(set, reached, false)
     }

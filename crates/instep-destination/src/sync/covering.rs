@@ -23,7 +23,7 @@ impl SyncRun<'_> {
         let coverage = self.copy.coverage(set.id)?.with_changes(reach, read.checkpoint.datetime);
         if read.lost.is_empty() || !coverage.is_complete() {
             set.coverage = Some(coverage);
-            if !coverage.is_complete() && !self.options.dry_run {
+            if !coverage.is_complete() {
                 // Recorded at once: a gap without new entries moves no checkpoint, and the next run may not see it in
                 // the lists (O28).
                 self.copy.keep_coverage(set.id, coverage)?;
@@ -39,8 +39,8 @@ impl SyncRun<'_> {
             set.with(|draft| draft.history.meet_gap(earliest));
         }
         match set.with(|draft| draft.history.last_gap) {
-            Some(ends) if !self.options.dry_run => self.copy.keep_last_gap(set.id, ends),
-            _ => Ok(()),
+            Some(ends) => self.copy.keep_last_gap(set.id, ends),
+            None => Ok(()),
         }
     }
 }

@@ -10,7 +10,7 @@ use resourcesync::{Capability, DateTime};
 
 use super::carriers::FoundPackages;
 use crate::{
-    Error, ProblemKind, Strategy, Via,
+    Error, Guard, ProblemKind, Strategy, Via,
     clock::now,
     discover::CapabilitySet,
     error::BesideUrl as _,
@@ -94,8 +94,7 @@ impl SyncRun<'_> {
         let mut lost = Vec::new(); // A newer inventory may make up for them, so they are reported later (B11).
         let request = if matches!(choice.strategy, Strategy::Changes | Strategy::ChangeDump) {
             let planned = self.plan_changes(found, set, changes, held.clone(), choice, &mut lost).await?;
-            self.note_lost_changes(set, held.as_ref())?;
-            self.note_rewritten_changes(set, held.as_ref(), None)?;
+            self.note_contradictions(set, held.as_ref(), None)?;
             let Some(reason) = self.reason_for_inventory(found, set, &lost) else {
                 self.reporter.lost_documents(&lost);
                 return Ok(planned);
@@ -123,8 +122,13 @@ impl SyncRun<'_> {
             Err(error) if self.options.via == Via::Cheapest && error.loses_document() => {
                 return self.plan_without_inventory(found, set, held.unwrap_or_default(), error).await;
             }
+            Err(error @ Error::Refused { guard: Guard::TimeWentBack, .. }) => {
+                self.copy.keep_older_inventory(set.id, true)?;
+                return Err(error);
+            }
             read => read?,
         };
+        self.copy.keep_older_inventory(set.id, false)?;
         let Some(inventory) = inventory else {
             return self.plan_listed(found, set, changes, held.unwrap_or_default()).await;
         };
@@ -133,7 +137,7 @@ impl SyncRun<'_> {
         lost.extend(changes.into_iter().flat_map(|changes| changes.lost));
         self.reporter.lost_documents(&lost);
         let mut read = inventory.followed_by_changes(self, found, set, held.as_ref()).await?;
-        self.note_rewritten_changes(set, held.as_ref(), inventory.deciding_time())?;
+        self.note_contradictions(set, held.as_ref(), inventory.deciding_time())?;
         self.keep_gap(set, None)?;
         self.infer(set, &inventory).await?;
         let entries = set.with(|draft| draft.inventory.usable);
@@ -217,8 +221,7 @@ impl SyncRun<'_> {
             return Ok(Planned::nothing(applied()));
         };
         let read = changes.read(self, found, set, held.clone()).await?;
-        self.note_lost_changes(set, Some(&held))?;
-        self.note_rewritten_changes(set, Some(&held), None)?;
+        self.note_contradictions(set, Some(&held), None)?;
         self.reporter.lost_documents(&read.lost);
         self.refuse_frozen(found, &read.checkpoint).await?;
         let reach = self.cover(set, reach, &read)?;

@@ -4,7 +4,7 @@ use instep_destination::{Strategy, Via};
 use instep_testkit::Fault;
 use resourcesync::{Algorithm, Link, MediaType, Relation, Uri};
 
-use crate::support::{Copy, Run, many};
+use crate::support::{Copy, Run, in_step, many, reversed};
 
 /// Returns a Source of three resources that offers changes only in Change Dumps.
 fn with_change_dump() -> Copy {
@@ -281,4 +281,20 @@ fn o378_after_a_change_dump_an_index_of_change_lists_that_stays_as_it_is_is_read
     copy.source.put("a.txt", "in a list of an index that was read before");
     let run = deleting(&copy);
     assert_eq!((run.exit_code(), copy.differences()), (0, vec![]), "{:?}", run.heard);
+}
+
+#[test]
+fn o702_packages_that_are_listed_newest_first_are_all_read() {
+    let copy = with_change_dump();
+    copy.source.rewrite("changedump.xml", |text| reversed(&text, "url"));
+    deleting(&copy);
+    for texts in [&["first", "second"] as &[&str], &["third"], &["fourth", "fifth"]] {
+        for text in texts {
+            copy.source.put("a.txt", *text);
+            copy.source.rotate();
+        }
+        let run = deleting(&copy);
+        in_step(&copy, &run);
+        assert!(run.report().is_in_step(), "{texts:?}: {:?}", run.heard);
+    }
 }

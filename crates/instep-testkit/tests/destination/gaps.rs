@@ -3,7 +3,7 @@
 use instep_destination::{Shutdown, Strategy};
 use instep_testkit::Fault;
 
-use crate::support::{Copy, in_step};
+use crate::support::{Copy, in_step, reversed, without};
 
 #[test]
 fn d40_a_gap_falls_back_to_a_baseline_and_says_so() {
@@ -149,4 +149,39 @@ fn o459_an_archive_that_a_stopped_run_does_not_get_is_not_lost_by_the_source() {
         run.join().unwrap()
     });
     assert_eq!((run.exit_code(), run.heard.problems), (130, vec![]));
+}
+
+#[test]
+fn o702_members_of_an_index_that_are_listed_newest_first_are_no_gap() {
+    let copy = Copy::of_three();
+    copy.source.rewrite("changelist.xml", |text| reversed(&text, "sitemap"));
+    in_step(&copy, &copy.sync());
+    copy.source.put("a.txt", "in the first list");
+    copy.source.rotate();
+    copy.source.put("b.txt", "in the second list");
+    for text in ["in the open list", "in the open list, later"] {
+        copy.source.put("d/c.txt", text);
+        let run = copy.sync();
+        in_step(&copy, &run);
+        assert_eq!((run.report().is_in_step(), run.report().strategy), (true, Strategy::Changes), "{text}");
+    }
+}
+
+#[test]
+fn o702_an_unchanged_index_hides_no_growth_of_an_open_list_that_it_does_not_name_last() {
+    const FIRST: &str = "changelist-000001.xml";
+    let copy = Copy::of_three();
+    // Without the beginning of the first list, nothing shows that the newest is listed first.
+    copy.source.rewrite("changelist.xml", |text| {
+        let text = reversed(&text, "sitemap");
+        let (others, first) = text.split_once(FIRST).unwrap();
+        format!("{others}{FIRST}{}", without(first, "from"))
+    });
+    in_step(&copy, &copy.sync());
+    copy.source.put("a.txt", "in the first list");
+    copy.source.rotate();
+    for text in ["in the open list", "in the open list, later"] {
+        copy.source.put("d/c.txt", text);
+        in_step(&copy, &copy.sync());
+    }
 }

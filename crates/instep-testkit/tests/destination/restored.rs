@@ -8,6 +8,8 @@ use crate::{
     support::{Copy, Run, refused},
 };
 
+const DAY: i64 = 86_400;
+
 /// Takes the changes of a resource out of the Change List.
 fn lose(source: &FakeSource, path: &'static str) {
     source.rewrite("changelist-000001.xml", move |text| {
@@ -45,6 +47,101 @@ fn o411_a_copy_is_in_step_only_with_an_inventory_after_its_source_was_restored()
     let run = copy.sync();
     assert!(run.exit_code() == 0 && coverage(&run).unwrap().is_complete(), "{:?}", run.result);
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+/// Returns a copy of a Source that was then restored from a backup, and changed.
+fn of_a_restored_source() -> Copy {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "after the backup");
+    copy.source.put("b.txt", "as well");
+    assert!(coverage(&copy.sync()).unwrap().is_complete());
+    copy.source.put("d/c.txt", "after the restoration");
+    lose(&copy.source, "/a.txt");
+    copy
+}
+
+/// Returns a copy of a Source whose Change Lists then begin earlier, because its clock went back and was put right.
+fn whose_lists_begin_earlier() -> Copy {
+    let copy = Copy::of_three();
+    copy.source.rewrite("changelist.xml", |text| text.replace("from=\"2026-01-01", "from=\"2026-01-02"));
+    copy.source.clock().advance(2 * DAY);
+    copy.source.snapshot();
+    assert!(coverage(&copy.sync()).unwrap().is_complete());
+    copy.source.clock().advance(-DAY);
+    copy.source.put("b.txt", "by a clock that went back");
+    copy.source.clock().advance(2 * DAY);
+    copy.source.put("d/c.txt", "by the right clock again");
+    copy.source.rewrite("changelist.xml", |text| text);
+    copy
+}
+
+#[test]
+fn o703_a_dry_run_reports_the_coverage_that_the_run_has() {
+    for copy in [of_a_restored_source(), whose_lists_begin_earlier()] {
+        // A dry run records nothing, so that the next one finds the same.
+        for _ in 0..2 {
+            let run = copy.sync_with(|options| options.dry_run = true);
+            assert_eq!((run.exit_code(), coverage(&run)), (0, Some(Coverage::Unknown)), "{:?}", run.heard);
+        }
+        assert_eq!(coverage(&copy.sync()), Some(Coverage::Unknown));
+    }
+}
+
+#[test]
+fn o704_an_audit_reports_the_coverage_that_the_next_run_has() {
+    for copy in [of_a_restored_source(), whose_lists_begin_earlier()] {
+        let audited = || {
+            let (result, heard) = copy.audit();
+            (result.unwrap().coverage, heard.notes)
+        };
+        let (covered, notes) = audited();
+        assert_eq!(covered, Some(Coverage::Unknown), "{notes:?}");
+        assert!(notes.iter().any(|note| note.contains("only a later inventory")), "{notes:?}");
+        assert_eq!(coverage(&copy.sync()), Some(Coverage::Unknown));
+        assert_eq!(audited().0, Some(Coverage::Unknown), "the run has recorded it");
+
+        copy.source.snapshot();
+        assert!(audited().0.is_some_and(Coverage::is_complete), "by the new inventory");
+        assert!(coverage(&copy.sync()).is_some_and(Coverage::is_complete));
+        assert!(audited().0.is_some_and(Coverage::is_complete), "by the inventory that was applied");
+    }
+}
+
+#[test]
+fn o705_changes_that_are_no_longer_listed_are_noticed_also_beside_an_inventory() {
+    let copy = of_a_restored_source();
+    // Deletions are allowed now, so that the complete copy is compared.
+    let sync = || copy.sync_with(|options| options.delete = true);
+    for run in [sync(), sync()] {
+        assert_eq!((run.exit_code(), coverage(&run)), (0, Some(Coverage::Unknown)), "{:?}", run.heard);
+    }
+    copy.source.snapshot();
+    assert!(coverage(&sync()).is_some_and(Coverage::is_complete));
+}
+
+#[test]
+fn o706_a_change_list_of_a_clock_that_went_back_is_recognized_although_it_begins_later() {
+    for change_index in [false, true] {
+        let copy = Copy::laid_out(|layout| layout.change_index = change_index);
+        copy.source.clock().advance(10 * DAY);
+        copy.source.put("a.txt", "by the right clock");
+        assert!(coverage(&copy.sync()).unwrap().is_complete());
+        // The clock goes back, a list begins, and the clock is right again before the next run.
+        copy.source.clock().advance(-3 * DAY);
+        copy.source.rotate();
+        copy.source.put("b.txt", "by a clock that went back");
+        copy.source.clock().advance(4 * DAY);
+        copy.source.put("d/c.txt", "by the right clock again");
+        for run in [copy.sync(), copy.sync()] {
+            assert_eq!((run.exit_code(), coverage(&run)), (0, Some(Coverage::Unknown)), "{:?}", run.heard);
+            assert_eq!(copy.read("d/c.txt").as_deref(), Some("by the right clock again"));
+        }
+        copy.source.snapshot();
+        let run = copy.sync();
+        assert!(run.exit_code() == 0 && coverage(&run).unwrap().is_complete(), "{:?}", run.result);
+        assert_eq!(copy.differences(), [""; 0]);
+    }
 }
 
 #[test]
@@ -88,7 +185,6 @@ fn o411_a_list_without_later_changes_may_be_a_replayed_one() {
 
 #[test]
 fn o945_changes_of_lists_that_begin_earlier_than_before_are_not_taken_for_known() {
-    const DAY: i64 = 86_400;
     for change_index in [false, true] {
         let copy = Copy::laid_out(|layout| layout.change_index = change_index);
         copy.source.rewrite("changelist.xml", |text| text.replace("from=\"2026-01-01", "from=\"2026-01-02"));
@@ -111,6 +207,29 @@ fn o945_changes_of_lists_that_begin_earlier_than_before_are_not_taken_for_known(
         let run = copy.sync();
         assert!(run.exit_code() == 0 && coverage(&run).unwrap().is_complete(), "{:?}", run.result);
         assert_eq!(copy.differences(), [""; 0]);
+    }
+}
+
+#[test]
+fn o707_a_run_that_reads_changes_after_an_older_inventory_was_refused_looks_at_it_again() {
+    let copy = Copy::of_three();
+    let older = copy.source.document("resourcelist.xml").unwrap();
+    copy.source.put("a.txt", "changed");
+    copy.source.snapshot();
+    assert!(copy.sync().report().is_in_step());
+    let applied = copy.source.document("resourcelist.xml").unwrap();
+    copy.source.serve("resourcelist.xml", older);
+    let run = copy.sync_with(|options| options.repair = true);
+    assert_eq!((run.exit_code(), refused(&run)), (6, Some(Guard::TimeWentBack)), "{:?}", run.heard);
+
+    copy.source.put("b.txt", "in the Change List");
+    for run in [copy.sync(), copy.sync()] {
+        assert_eq!((run.exit_code(), coverage(&run)), (3, Some(Coverage::Unknown)), "{:?}", run.heard);
+        assert_eq!(copy.read("b.txt").as_deref(), Some("in the Change List"));
+    }
+    copy.source.serve("resourcelist.xml", applied);
+    for run in [copy.sync(), copy.sync()] {
+        assert!(run.report().is_in_step(), "{:?}", run.heard);
     }
 }
 

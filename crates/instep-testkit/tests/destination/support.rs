@@ -149,6 +149,16 @@ pub(crate) fn without(text: &str, attribute: &str) -> String {
     parts.fold(head, |text, part| text + part.split_once('"').map_or("", |(_, rest)| rest))
 }
 
+/// Reverses the order of the entries of a document, which are elements of this name.
+pub(crate) fn reversed(text: &str, name: &str) -> String {
+    let (first, close) = (text.find(&format!("<{name}>")), format!("</{name}>"));
+    let (Some(start), Some(last)) = (first, text.rfind(&close)) else { return text.to_owned() };
+    let end = last + close.len();
+    let entries: Vec<&str> = text[start..end].split_inclusive(close.as_str()).collect();
+    let entries: String = entries.into_iter().rev().collect();
+    format!("{}{entries}{}", &text[..start], &text[end..])
+}
+
 pub(crate) fn audited(copy: &Copy) -> (u8, u64) {
     let (result, heard) = copy.audit();
     let report = result.unwrap_or_else(|error| panic!("{error:?}; heard {heard:?}"));

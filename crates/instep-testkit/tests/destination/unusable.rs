@@ -123,3 +123,79 @@ fn a13_different_bodies_of_one_length_are_no_login_page() {
     assert_eq!((run.exit_code(), run.report().created), (3, 20), "{:?}", run.heard);
     assert_eq!(run.report().failed, 40, "each is asked for and reported");
 }
+
+/// Makes the entry of a document that leads to another one unusable.
+fn spoil(copy: &Copy, document: &str, member: &str) {
+    let loc = format!("<loc>{}", copy.source.url(member));
+    copy.source.rewrite(document, move |text| text.replace(&loc, "<loc>http://["));
+}
+
+#[test]
+fn o708_a_member_of_an_index_without_a_usable_loc_is_lost_and_its_resources_stay() {
+    let copy = Copy::laid_out(|layout| (layout.part_entries, layout.change_list) = (Some(1), false));
+    let deleting = || copy.sync_with(|options| options.delete = true);
+    in_step(&copy, &deleting());
+    copy.source.put("a.txt", "changed");
+    spoil(&copy, "resourcelist.xml", "resourcelist-0002.xml");
+    for run in [deleting(), deleting()] {
+        assert_eq!((run.exit_code(), run.report().deleted), (3, 0), "{:?}", run.heard);
+        assert_eq!(
+            (copy.read("a.txt").as_deref(), copy.read("b.txt").as_deref()),
+            (Some("changed"), Some("two"))
+        );
+    }
+    assert_eq!(copy.audit().0.unwrap().exit_code(), 3);
+    copy.source.heal();
+    in_step(&copy, &deleting());
+}
+
+#[test]
+fn o708_a_change_list_whose_index_has_no_usable_loc_of_it_is_read_once_that_has_one() {
+    let copy = Copy::of_three();
+    in_step(&copy, &copy.sync());
+    copy.source.put("a.txt", "in the first list");
+    copy.source.rotate();
+    copy.source.put("b.txt", "in the second list");
+    spoil(&copy, "changelist.xml", "changelist-000002.xml");
+    for run in [copy.sync(), copy.sync()] {
+        assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+        assert_eq!(copy.read("a.txt").as_deref(), Some("in the first list"));
+    }
+    copy.source.heal();
+    in_step(&copy, &copy.sync());
+}
+
+#[test]
+fn o708_a_package_without_a_usable_loc_is_lost() {
+    for changes in [false, true] {
+        let copy = Copy::laid_out(|layout| {
+            (layout.resource_list, layout.change_list) = (changes, false);
+            (layout.dump, layout.change_dump) = (!changes, changes);
+        });
+        in_step(&copy, &copy.sync());
+        for text in ["first", "second"] {
+            copy.source.put("a.txt", text);
+            copy.source.rotate();
+        }
+        match changes {
+            false => spoil(&copy, "resourcedump.xml", "resourcedump.zip"),
+            true => spoil(&copy, "changedump.xml", "changedump-000002.zip"),
+        }
+        let run = copy.sync();
+        assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+        copy.source.heal();
+        in_step(&copy, &copy.sync());
+    }
+}
+
+#[test]
+fn o709_a_capability_without_a_usable_loc_is_a_problem_of_each_run() {
+    let copy = Copy::of_three();
+    spoil(&copy, "capabilitylist.xml", "changelist.xml");
+    for run in [copy.sync(), copy.sync()] {
+        skips_an_entry(&run);
+    }
+    assert_eq!(copy.audit().0.unwrap().exit_code(), 3);
+    copy.source.heal();
+    in_step(&copy, &copy.sync());
+}

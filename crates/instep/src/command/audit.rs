@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use instep_destination::{self as destination, AuditOptions, AuditReport, SourceAudit, Verify};
+use instep_destination::{self as destination, AuditOptions, AuditReport, Coverage, SourceAudit, Verify};
 use serde_json::json;
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
     runtime,
     ui::{
         Output,
-        format::{bytes, count, elapsed, name},
+        format::{bytes, count, coverage, elapsed, name},
         progress::ProgressDisplay,
     },
 };
@@ -113,6 +113,8 @@ fn show(output: &Output, report: &AuditReport, is_offline: bool, is_sample: bool
         Exit::Done if is_sample => "No difference in the sample",
         // So it would be here: the files were compared with the state of the copy, and not with the Source.
         Exit::Done if is_offline => "Undamaged",
+        // The Source may have something that its documents do not show.
+        Exit::Done if gap(report.coverage).is_some() => "No difference found",
         Exit::Done => "In step",
         Exit::Differences => "Not in step",
         Exit::Interrupted => "Interrupted",
@@ -133,7 +135,15 @@ fn show(output: &Output, report: &AuditReport, is_offline: bool, is_sample: bool
             line.push_str(&format!(", {} {what}", count(number)));
         }
     }
+    if let Some(coverage) = gap(report.coverage) {
+        line.push_str(&format!("; {coverage}"));
+    }
     output.closing(format!("{line}; {} hashed in {}", bytes(report.bytes), elapsed(report.elapsed)));
+}
+
+/// Returns the coverage of an audit if something may be missing in the documents that it read.
+fn gap(coverage: Option<Coverage>) -> Option<Coverage> {
+    coverage.filter(|coverage| !coverage.is_complete())
 }
 
 fn summary(report: &AuditReport, exit: Exit) -> serde_json::Value {
@@ -147,6 +157,7 @@ fn summary(report: &AuditReport, exit: Exit) -> serde_json::Value {
         "unauditable": report.unauditable,
         "bytes": report.bytes,
         "seconds": report.elapsed.as_secs_f64(),
+        "coverage": report.coverage.map(coverage),
         "sources": report.sources.iter().map(source).collect::<Vec<_>>(),
         "exit_code": exit.code(),
     })
@@ -165,8 +176,16 @@ fn line(source: &SourceAudit, is_sample: bool) -> String {
             ];
             let found = counts.iter().filter(|(number, _)| *number > 0);
             let found: Vec<_> = found.map(|(number, what)| format!("{} {what}", count(*number))).collect();
-            let same = if is_sample { "no difference in the sample" } else { "in step" };
-            if found.is_empty() { same.to_owned() } else { found.join(", ") }
+            let same = match gap(source.coverage) {
+                _ if is_sample => "no difference in the sample",
+                Some(_) => "no difference found",
+                None => "in step",
+            };
+            let mut state = if found.is_empty() { same.to_owned() } else { found.join(", ") };
+            if let Some(coverage) = gap(source.coverage) {
+                state.push_str(&format!("; {coverage}"));
+            }
+            state
         }
     };
     format!("{}: {state}", name(&source.url))
@@ -180,6 +199,7 @@ fn source(source: &SourceAudit) -> serde_json::Value {
         "surplus": source.surplus,
         "failed": source.failed,
         "unauditable": source.unauditable,
+        "coverage": source.coverage.map(coverage),
         "error": source.error.as_ref().map(|(_, what)| what),
         "exit_code": source.exit_code(),
     })

@@ -234,6 +234,30 @@ async fn o800_documents_that_cannot_be_had_now_are_not_replaced_by_others_in_a_f
 }
 
 #[tokio::test]
+async fn o701_a_guessed_sitemap_does_not_take_the_place_of_a_resource_list_that_does_not_arrive() {
+    let source = hidden();
+    serve_sitemap(&source, "sitemap.xml");
+    let (url, documents) = (uri(source.url("")), documents(&source));
+    // The list is guessed, or `robots.txt` names it.
+    for lines in [&[] as &[&str], &["resourcelist.xml"]] {
+        robots(&source, lines);
+        for (status, is_used) in [(503, false), (404, true)] {
+            source.fail_always("resourcelist.xml", Fault::Status(status));
+            match discover(&url, &[], &documents).await {
+                Ok(found) => {
+                    assert!(is_used, "{lines:?}, {status}: {found:?}");
+                    assert_eq!(names(&source, &found), ["sitemap.xml"], "{lines:?}");
+                }
+                Err(error) => {
+                    let line = format!("{}: not used, because", source.url("sitemap.xml"));
+                    assert!(!is_used && error.to_string().contains(&line), "{lines:?}, {status}: {error}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn o804_a_set_that_a_source_description_names_twice_is_one() {
     let source = FakeSource::start();
     serve_set(&source, "one");
@@ -266,6 +290,26 @@ async fn o933_a_set_that_two_parts_of_a_source_description_name_is_one() {
     source.serve(".well-known/resourcesync", list("sitemapindex", &capability("description"), &parts));
     let found = found_from(&source, &source.url("")).await;
     assert_eq!(names(&source, &found), ["one/caps.xml", "two/caps.xml"]);
+}
+
+#[tokio::test]
+async fn o709_a_set_or_a_capability_without_a_usable_loc_is_lost() {
+    let source = FakeSource::start();
+    serve_set(&source, "one");
+    let entry = |loc: &str, capability: &str| {
+        format!("<url><loc>{loc}</loc><rs:md capability='{capability}'/></url>")
+    };
+    let sets = entry(&source.url("one/caps.xml"), "capabilitylist") + &entry("http://[", "capabilitylist");
+    let place = ".well-known/resourcesync";
+    source.serve(place, list("urlset", "<rs:md capability='description'/>", &sets));
+    let found = found_from(&source, &source.url("")).await;
+    assert_eq!(names(&source, &found), ["one/caps.xml"]);
+    assert_eq!((lost(&found), found.sets[0].unusable), (vec![source.url(place).as_str()], 0));
+
+    let lists = entry(&source.url("one/list.xml"), "resourcelist") + &entry("http://[", "changelist");
+    source.serve("one/caps.xml", list("urlset", "<rs:md capability='capabilitylist'/>", &lists));
+    let found = found_from(&source, &source.url("one/caps.xml")).await;
+    assert_eq!((lost(&found).len(), found.sets[0].unusable), (0, 1));
 }
 
 #[tokio::test]

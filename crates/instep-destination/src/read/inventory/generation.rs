@@ -14,6 +14,8 @@ pub(super) struct Generation {
     members: BTreeMap<Uri, Option<DateTime>>,
     /// The time of each member's state, or of its last modification.
     modified: Vec<Option<DateTime>>,
+    /// The number of members without a usable `loc`.
+    unusable: u64,
 }
 
 impl Generation {
@@ -21,14 +23,19 @@ impl Generation {
     pub(super) fn of(index: &Document) -> Result<(Self, Vec<Uri>), Error> {
         let at = index.header.metadata.as_ref().and_then(|root| root.at);
         let (mut members, mut modified, mut order) = (BTreeMap::new(), Vec::new(), Vec::new());
-        index.for_each(|entry| {
+        let unusable = index.for_each_usable(|entry| {
             // A member that is named twice counts once.
             if members.insert(entry.loc.clone(), entry.metadata.at).is_none() {
                 order.push(entry.loc.clone());
             }
             modified.push(entry.metadata.at.or(entry.lastmod));
         })?;
-        Ok((Self { at, members, modified }, order))
+        Ok((Self { at, members, modified, unusable }, order))
+    }
+
+    /// Returns the number of its members that cannot be read, because they have no usable `loc`.
+    pub(super) fn unusable(&self) -> u64 {
+        self.unusable
     }
 
     /// Returns the time that the index states for a member.

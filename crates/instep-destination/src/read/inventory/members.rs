@@ -15,7 +15,7 @@ use crate::{
     read::{
         applied::{digest_of, joined},
         former::refuse_former,
-        kind::ExpectedKind,
+        kind::{ExpectedKind, unusable_members},
     },
     run::{SetRun, SyncRun},
 };
@@ -43,6 +43,10 @@ impl Inventory {
         digest: &mut [u8; 32],
     ) -> Result<bool, Error> {
         let (generation, members) = Generation::of(index)?;
+        if let Some(lost) = unusable_members(&index.uri, generation.unusable()) {
+            self.complete = false;
+            run.reporter.lost_document(&index.uri, &lost);
+        }
         let mut times = MemberTimes::default();
         let (mut is_any_read, mut first_lost) = (false, None);
         if members.contains(&index.uri) {

@@ -1,6 +1,6 @@
 //! Opens a copy, either to work in it or to read it without leaving a trace.
 
-use std::{fs, sync::Arc};
+use std::{collections::BTreeMap, fs, sync::Arc};
 
 use resourcesync::Uri;
 use tempfile::TempDir;
@@ -77,6 +77,7 @@ impl LocalCopy {
             source,
             plans: 0,
             unfollowed: Vec::new(),
+            doubts: BTreeMap::new(),
             scratch: Some(scratch),
         }
     }
@@ -118,7 +119,8 @@ impl LocalCopy {
         let reader = committer.state().reader()?;
         let source = reader.source(&options.url)?;
         let (committer, run, plans, unfollowed) = (Some(committer), None, 0, Vec::new());
-        Ok(Self { own, store, mapper, committer, reader, run, source, plans, unfollowed, scratch: None })
+        let (doubts, scratch) = (BTreeMap::new(), None);
+        Ok(Self { own, store, mapper, committer, reader, run, source, plans, unfollowed, doubts, scratch })
     }
 
     /// Returns the place of the state that a run uses.

@@ -2,7 +2,7 @@
 
 use resourcesync::DateTime;
 
-use super::LocalCopy;
+use super::{LocalCopy, doubts::SetDoubts};
 use crate::{
     Error, SyncOptions,
     discover::FormerDocuments,
@@ -13,6 +13,14 @@ use crate::{
 };
 
 impl LocalCopy {
+    /// Returns the doubts about a set that are not recorded; `None` if this run records them.
+    fn doubts_of(&mut self, set: SetId) -> Option<&mut SetDoubts> {
+        if self.run.is_some() {
+            return None;
+        }
+        Some(self.doubts.entry(set).or_default())
+    }
+
     /// Returns the way on which the operator's URL led to the Source in the last run, and the sets that the copy has of
     /// it.
     pub(crate) fn former_documents(&self) -> Result<FormerDocuments, Error> {
@@ -26,6 +34,9 @@ impl LocalCopy {
     /// Returns the coverage of a set. A state of an earlier version does not record it: its checkpoint then counts as
     /// complete.
     pub(crate) fn coverage(&self, set: SetId) -> Result<Coverage, Error> {
+        if let Some(coverage) = self.doubts.get(&set).and_then(|doubts| doubts.coverage) {
+            return Ok(coverage);
+        }
         match records::coverage::read(self.state(), set)? {
             Some(coverage) => Ok(coverage),
             None => {
@@ -55,18 +66,55 @@ impl LocalCopy {
 
     /// Records the coverage of a set at once, and not with the next checkpoint.
     pub(crate) fn keep_coverage(&mut self, set: SetId, coverage: Coverage) -> Result<(), Error> {
-        Ok(records::coverage::write(self.state_mut()?, set, coverage)?)
+        match self.doubts_of(set) {
+            Some(doubts) => doubts.coverage = Some(coverage),
+            None => records::coverage::write(self.state_mut()?, set, coverage)?,
+        }
+        Ok(())
     }
 
     /// Records the end of the last gap in the changes of a set.
     pub(crate) fn keep_last_gap(&mut self, set: SetId, ends: DateTime) -> Result<(), Error> {
-        Ok(records::last_gap::write(self.state_mut()?, set, ends)?)
+        match self.doubts_of(set) {
+            Some(doubts) => doubts.last_gap = Some(ends),
+            None => records::last_gap::write(self.state_mut()?, set, ends)?,
+        }
+        Ok(())
+    }
+
+    /// Returns the end of the last gap in the changes of a set, if this run changes nothing and met the gap.
+    pub(crate) fn unrecorded_gap(&self, set: SetId) -> Option<DateTime> {
+        self.doubts.get(&set).and_then(|doubts| doubts.last_gap)
+    }
+
+    /// Returns `true` if the inventory of a set was refused when it was read last, because it was older than the one that was
+    /// applied.
+    pub(crate) fn has_older_inventory(&self, set: SetId) -> Result<bool, Error> {
+        match self.doubts.get(&set).and_then(|doubts| doubts.older_inventory) {
+            Some(is_older) => Ok(is_older),
+            None => Ok(records::older_inventory::read(self.state(), set)?),
+        }
+    }
+
+    /// Records if the inventory of a set is older than the one that was applied.
+    pub(crate) fn keep_older_inventory(&mut self, set: SetId, is_older: bool) -> Result<(), Error> {
+        if self.has_older_inventory(set)? == is_older {
+            return Ok(());
+        }
+        match self.doubts_of(set) {
+            Some(doubts) => doubts.older_inventory = Some(is_older),
+            None => records::older_inventory::write(self.state_mut()?, set, is_older)?,
+        }
+        Ok(())
     }
 
     /// Returns the time behind which the clock of a set's Source went back; `None` if it did not, or if a later
     /// inventory was applied since.
     pub(crate) fn clock_step(&self, set: SetId) -> Result<Option<DateTime>, Error> {
-        Ok(records::clock_step::read(self.state(), set)?)
+        match self.doubts.get(&set).and_then(|doubts| doubts.clock_step) {
+            Some((behind, is_over)) => Ok(Some(behind).filter(|_| !is_over)),
+            None => Ok(records::clock_step::read(self.state(), set)?),
+        }
     }
 
     /// Records that the clock of a set's Source went back behind a time; `is_over` if a later inventory was applied.
@@ -76,7 +124,11 @@ impl LocalCopy {
         behind: DateTime,
         is_over: bool,
     ) -> Result<(), Error> {
-        Ok(records::clock_step::write(self.state_mut()?, set, behind, is_over)?)
+        match self.doubts_of(set) {
+            Some(doubts) => doubts.clock_step = Some((behind, is_over)),
+            None => records::clock_step::write(self.state_mut()?, set, behind, is_over)?,
+        }
+        Ok(())
     }
 
     /// Returns the changed records about a finished plan. They are written in one transaction with the new checkpoint.

@@ -4,7 +4,7 @@ use super::LocalCopy;
 use crate::{
     Error,
     discover::CapabilitySet,
-    records::{clock_step, coverage, held_though_gone, kept, last_gap, policy, unusable},
+    records::{clock_step, coverage, held_though_gone, kept, last_gap, older_inventory, policy, unusable},
     state::{Checkpoint, SetId, StateError},
     versions,
 };
@@ -63,13 +63,14 @@ impl LocalCopy {
 }
 
 /// Returns the names of the records of a set.
-fn records_of(set: SetId) -> [String; 7] {
+fn records_of(set: SetId) -> [String; 8] {
     [
         clock_step::name(set),
         coverage::name(set),
         held_though_gone::name(set),
         kept::name(set),
         last_gap::name(set),
+        older_inventory::name(set),
         policy::name(set),
         unusable::name(set),
     ]

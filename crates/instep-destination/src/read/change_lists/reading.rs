@@ -1,0 +1,116 @@
+//! Reads new entries of Change Lists (§12).
+
+use resourcesync::DateTime;
+
+use super::{ChangeDocuments, MemberDocument};
+use crate::{
+    Error,
+    clock::latest_time,
+    plan::Mark,
+    read::{
+        former::{refuse_former, refuse_older},
+        kind::unusable_members,
+        known_changes::{lacks_known_changes, lacks_newest_change, reported_unusable},
+        passed::{Passed, ReadChanges},
+    },
+    records::DocumentNote,
+    run::{SetRun, SyncRun, record_of},
+    state::{Checkpoint, DocumentRecord},
+};
+
+impl ChangeDocuments {
+    /// Folds new changes over the plan. A missing list costs only its own entries: the later lists are read, and the
+    /// checkpoint stays before it, so that the next run reads it (B11).
+    pub(crate) async fn read(
+        mut self,
+        run: &mut SyncRun<'_>,
+        set: &mut SetRun,
+        from: Checkpoint,
+    ) -> Result<ReadChanges, Error> {
+        let since = from.datetime;
+        let mut read = ReadChanges::without_packages(run, from);
+        if let Some(lost) = unusable_members(&self.speaker, self.unusable) {
+            read.lose(set, self.speaker.clone(), lost);
+        }
+        for list in std::mem::take(&mut self.lists) {
+            let uri = list.member.uri.clone();
+            match self.read_one(run, set, list, since, &mut read).await {
+                Err(error) if error.loses_document() => read.lose(set, uri, error),
+                done => done?,
+            }
+        }
+        self.remember_top(run, set, read.lost.is_empty())?;
+        Ok(read)
+    }
+
+    /// Records the document that leads to the lists, once all of them were read. Otherwise the next run must check
+    /// its members again, even if the document is unchanged.
+    pub(crate) fn remember_top(
+        self,
+        run: &SyncRun<'_>,
+        set: &mut SetRun,
+        complete: bool,
+    ) -> Result<(), Error> {
+        if complete {
+            set.records.extend(self.top);
+        } else if let Some(known) = run.state().document(&self.speaker)? {
+            set.records.push(DocumentRecord { etag: None, last_modified: None, ..known });
+        }
+        Ok(())
+    }
+
+    async fn read_one(
+        &self,
+        run: &mut SyncRun<'_>,
+        set: &mut SetRun,
+        MemberDocument { member, document }: MemberDocument,
+        since: Option<DateTime>,
+        read: &mut ReadChanges,
+    ) -> Result<(), Error> {
+        let record = run.state().document(&member.uri)?;
+        let known = read.checkpoint.document.as_ref() == Some(&member.uri);
+        let document = match document {
+            Some(document) => Some(document),
+            None => {
+                // A cache answers 304 also for the state from before the list was closed.
+                let held = run.read_before(set.id, &member.uri)?.filter(|_| known && member.until.is_none());
+                run.network.open(&member.uri, Some(&self.speaker), held.as_ref()).await?
+            }
+        };
+        let Some(document) = document else { return Ok(()) };
+        self.kind.document().check_list(&document)?;
+        refuse_former(&member.uri, &document, member.until, self.sent)?;
+        let reported = reported_unusable(run, record.as_ref(), &document)?;
+        let mark = known.then(|| Mark {
+            from: record.as_ref().and_then(|record| record.at),
+            entries: read.checkpoint.position,
+            leading: read.checkpoint.leading,
+            may_lose_entries: self.sparse,
+        });
+        let latest = latest_time(document.date);
+        let (is_sparse, before) = (self.sparse, record.as_ref());
+        let lacks_known =
+            !known && lacks_known_changes(run, set.id, &member.uri, &document, before, is_sparse)?;
+        let went_back = lacks_newest_change(run, &document, before, is_sparse)?;
+        set.with(|draft| {
+            draft.met.lost_changes |= lacks_known;
+            draft.met.went_back |= went_back;
+        });
+        let shape = set.read_changes(&document, mark, since, member.from, reported).await?;
+        refuse_older(&member.uri, &shape)?;
+        run.reporter.problems_of(set);
+        set.new_documents |= shape.known < shape.entries || shape.unusable > reported;
+        if !read.lost.is_empty() {
+            return Ok(());
+        }
+        let root = document.header.metadata.clone().unwrap_or_default();
+        let mut record = record_of(&member.uri, &document);
+        record.at = root.from;
+        let newest = shape.times.newest.map(|newest| newest.unix_micros());
+        DocumentNote { unusable: shape.unusable, newest, sets: None }.write(run.state(), &mut record)?;
+        set.records.push(record);
+        let passed = Passed { uri: member.uri, from: root.from, until: root.until, shape, latest };
+        passed.advance(&mut read.checkpoint);
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! Comparisons of Change Lists with what an earlier run read of them: they may lack changes that were applied, or show that
+//! the clock of the Source went back.
+
+use resourcesync::{DateTime, Uri};
+
+use crate::{
+    Error,
+    clock::{is_long_before, latest_time},
+    discover::CapabilitySet,
+    documents::Document,
+    plan::{IndexMember, Mark, Survey},
+    records::DocumentNote,
+    run::SyncRun,
+    state::{DocumentRecord, SetId},
+};
+
+/// Returns how many entries without a usable `loc` a list had when it was read last, which was reported then. 0 if it
+/// began elsewhere.
+pub(super) fn reported_unusable(
+    run: &SyncRun<'_>,
+    record: Option<&DocumentRecord>,
+    document: &Document,
+) -> Result<u64, Error> {
+    let from = document.header.metadata.as_ref().and_then(|root| root.from);
+    let Some(record) = record.filter(|record| record.at == from) else { return Ok(0) };
+    Ok(DocumentNote::read(run.state(), record)?.unusable)
+}
+
+/// Returns `true` if the list that was read last lacks changes that were applied, also if it is read beside an inventory now,
+/// from the time of that on (O705).
+pub(super) fn lacks_known_changes(
+    run: &SyncRun<'_>,
+    set: SetId,
+    uri: &Uri,
+    list: &Document,
+    record: Option<&DocumentRecord>,
+    is_sparse: bool,
+) -> Result<bool, Error> {
+    let held = run.state().checkpoint(set)?.filter(|held| held.document.as_ref() == Some(uri));
+    let Some(held) = held.filter(|_| run.options.as_of.is_none()) else { return Ok(false) };
+    let Some(reached) = run.believed(held.datetime) else { return Ok(false) };
+    let from = record.and_then(|record| record.at);
+    let mark = Mark { from, entries: held.position, leading: held.leading, may_lose_entries: is_sparse };
+    let survey = Survey::new(&list.header, Some(&mark), Some(latest_time(list.date)));
+    let mut survey = survey.since(Some(reached));
+    list.for_each(|entry| survey.observe(entry))?;
+    let shape = survey.finish();
+    Ok(shape.lost_changes || shape.went_back)
+}
+
+/// Returns `true` if a list begins later than when it was read last, but long before the newest change that it had then, and
+/// lacks that change: the clock of the Source went back behind it (O706).
+pub(super) fn lacks_newest_change(
+    run: &SyncRun<'_>,
+    list: &Document,
+    record: Option<&DocumentRecord>,
+    is_sparse: bool,
+) -> Result<bool, Error> {
+    let from = list.header.metadata.as_ref().and_then(|root| root.from);
+    let (Some(from), Some(record)) = (from, record.filter(|_| !is_sparse)) else { return Ok(false) };
+    let is_later = record.at.is_some_and(|before| before.end() <= from.instant());
+    let newest = newest_change(run, record)?.filter(|newest| is_later && is_long_before(from, *newest));
+    let Some(newest) = newest else { return Ok(false) };
+    let mut survey = Survey::new(&list.header, None, Some(latest_time(list.date)));
+    list.for_each(|entry| survey.observe(entry))?;
+    let (shape, mut is_listed) = (survey.finish(), false);
+    list.for_each(|entry| {
+        is_listed |= shape.own_time(entry).is_some_and(|time| time.unix_micros() == newest.unix_micros())
+    })?;
+    Ok(!is_listed)
+}
+
+/// Returns `true` if the list that was read last is closed now, long before the newest change that it had then: the clock of
+/// the Source went back behind it (O706).
+pub(super) fn ends_before_newest(
+    run: &SyncRun<'_>,
+    found: &CapabilitySet,
+    members: &[IndexMember],
+) -> Result<bool, Error> {
+    let Some(set) = run.state().known_set(found.name())? else { return Ok(false) };
+    let Some(last) = run.state().checkpoint(set)?.and_then(|held| held.document) else { return Ok(false) };
+    let ended = members.iter().find(|member| member.uri == last).and_then(|member| member.until);
+    let (Some(until), Some(record)) = (ended, run.state().document(&last)?) else { return Ok(false) };
+    Ok(newest_change(run, &record)?.is_some_and(|newest| is_long_before(until, newest)))
+}
+
+/// Returns `true` if the clock of the Source may have gone back since the lists were read: one of them ends before it
+/// begins, and none of those after it was read. The copy may have reached any time while that list was open, so what
+/// follows is new although its times may be over (O45).
+pub(super) fn may_have_gone_back(members: &[IndexMember], last: Option<&Uri>) -> bool {
+    let stepped = members.iter().rposition(IndexMember::went_back);
+    let read = members.iter().rposition(|member| Some(&member.uri) == last);
+    stepped.is_some_and(|stepped| read.is_none_or(|read| read <= stepped))
+}
+
+/// Returns the time of the newest change that a list had when it was read last; `None` if no clock has reached it.
+fn newest_change(run: &SyncRun<'_>, record: &DocumentRecord) -> Result<Option<DateTime>, Error> {
+    let newest = DocumentNote::read(run.state(), record)?.newest;
+    Ok(run.believed(newest.map(DateTime::from_unix_micros)))
+}
