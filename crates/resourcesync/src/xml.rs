@@ -11,6 +11,7 @@ mod limits;
 mod name;
 mod names;
 mod obligations;
+mod prefixes;
 mod reader;
 mod scan;
 pub mod schema;

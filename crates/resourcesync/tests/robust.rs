@@ -164,15 +164,38 @@ fn a17_noncharacters_are_refused_as_text_and_as_references_alike() {
     assert!(Document::read(text.as_bytes(), ReadOptions::new()).is_ok());
 }
 
+/// Returns the number of faults of the tags of some elements in an entry.
+fn faults_of_tags(inner: &str) -> usize {
+    let text = sitemap(&format!("<url><loc>http://example.com/a</loc>{inner}</url>"));
+    let mut reader = DocumentReader::open(text.as_bytes(), ReadOptions::new()).unwrap();
+    assert!(reader.entries().all(|entry| entry.is_ok()), "{inner}");
+    let findings = reader.take_findings();
+    findings.iter().filter(|finding| finding.rule == "GEN-24" && finding.position.line == 2).count()
+}
+
+#[test]
+fn o824_a_prefix_that_xml_readers_refuse_is_a_finding() {
+    for inner in [
+        "<rs:md xmlns:xmlns='urn:x'/>",
+        "<rs:md xmlns:xml='urn:x'/>",
+        "<rs:md xmlns:x=''/>",
+        "<rs:md xmlns:x='http://www.w3.org/XML/1998/namespace'/>",
+        "<rs:md xmlns='http://www.w3.org/2000/xmlns/'/>",
+        "<rs:md xmlns:x='urn:x' xmlns:y='urn:x' x:a='1' y:a='2'/>",
+        "<x:y xmlns:x='urn:x' z:a='1'/>",
+    ] {
+        assert_eq!(faults_of_tags(inner), 1, "{inner}");
+    }
+    for inner in [
+        "<rs:md xmlns:xml='http://www.w3.org/XML/1998/namespace' xml:lang='de'/>",
+        "<x:y xmlns='' xmlns:x='urn:x' xmlns:y='urn:y' x:a='1' y:a='2' a='3'/>",
+    ] {
+        assert_eq!(faults_of_tags(inner), 0, "{inner}");
+    }
+}
+
 #[test]
 fn o831_a_tag_that_is_not_well_formed_is_a_finding() {
-    let findings = |inner: &str| {
-        let text = sitemap(&format!("<url><loc>http://example.com/a</loc>{inner}</url>"));
-        let mut reader = DocumentReader::open(text.as_bytes(), ReadOptions::new()).unwrap();
-        assert!(reader.entries().all(|entry| entry.is_ok()), "{inner}");
-        let findings = reader.take_findings();
-        findings.iter().filter(|finding| finding.rule == "GEN-24" && finding.position.line == 2).count()
-    };
     for inner in [
         "<rs:md length='1'type='a/b'/>",
         "<rs:md -a='1'/>",
@@ -186,7 +209,7 @@ fn o831_a_tag_that_is_not_well_formed_is_a_finding() {
         "<x: xmlns:x='urn:x'></x:>",
         "<x:a'/' xmlns:x='urn:x'/>",
     ] {
-        assert_eq!(findings(inner), 1, "{inner}");
+        assert_eq!(faults_of_tags(inner), 1, "{inner}");
     }
     for inner in [
         "<rs:md\tlength = '1'\n type='&lt;'/>",
@@ -194,7 +217,7 @@ fn o831_a_tag_that_is_not_well_formed_is_a_finding() {
         "<x:\u{e4} xmlns:x='urn:x' x:\u{f6}=\"'\"/>",
         "<x:y xmlns:x='urn:x' a='1' b='2' c='3' d='4' e='5' f='6' g='7' h='8' i='&amp;' />",
     ] {
-        assert_eq!(findings(inner), 0, "{inner}");
+        assert_eq!(faults_of_tags(inner), 0, "{inner}");
     }
 }
 

@@ -83,6 +83,23 @@ fn o801_an_entry_whose_element_has_another_name_deletes_nothing() {
 }
 
 #[test]
+fn o823_an_entry_that_is_not_directly_under_the_root_deletes_nothing() {
+    let nested = |text: String| text.replacen("</url>", "", 1).replace("</urlset>", "</url></urlset>");
+    let bare = |text: String| text.replacen("<url>", "<url xmlns=\"\">", 1);
+    for rewrite in [nested as fn(String) -> String, bare] {
+        let copy = Copy::of_three();
+        copy.sync();
+        copy.source.delete("b.txt");
+        copy.source.snapshot();
+        copy.source.lay_out(|layout| layout.change_list = false);
+        copy.source.rewrite("resourcelist.xml", rewrite);
+        let run = copy.sync_with(|options| options.delete = true);
+        assert_eq!((run.exit_code(), run.report().deleted), (3, 0), "{:?}", run.heard);
+        assert_eq!(Tree::of(&copy.dir()).names(), ["a.txt", "b.txt", "d/c.txt"]);
+    }
+}
+
+#[test]
 fn b6_what_a_newer_inventory_no_longer_names_is_no_longer_pending() {
     let copy = Copy::laid_out(|layout| layout.change_list = false);
     copy.source.put("gone.txt", "soon");

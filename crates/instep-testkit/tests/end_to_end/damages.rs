@@ -79,3 +79,17 @@ fn c36_c40_what_only_the_documents_of_a_folder_show_together_is_found() {
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
+
+#[test]
+fn o826_a_list_without_metadata_is_found_in_a_folder() {
+    let folder = content();
+    publish(folder.path(), ALL);
+    change(folder.path());
+    publish(folder.path(), ALL);
+    let file = document_of(folder.path(), "changelist-000002.xml");
+    let before = fs::read_to_string(&file).unwrap();
+    let (head, rest) = before.split_once("  <rs:md capability").unwrap();
+    fs::write(&file, [head, rest.split_once("/>\n").unwrap().1].concat()).unwrap();
+    let found = findings(&validate(folder.path()));
+    assert!(found.iter().any(|found| found.rule == "GEN-10"), "{}", shown(&found));
+}

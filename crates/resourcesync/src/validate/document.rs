@@ -151,10 +151,13 @@ impl<'o> DocumentCheck<'o> {
         let mut entry = Entry::default();
         let mut entry_check: Option<EntryCheck<'_>> = None;
         let mut link_check = LinkCheck::default();
+        let may_notify = self.may_be_notification();
         while reader.read_entry(&mut entry)? {
             self.take_findings(reader);
             let check = entry_check.get_or_insert_with(|| {
-                self.rules = self.rules.or_else(|| notification_rules(&root, &entry));
+                if may_notify {
+                    self.rules = self.rules.or_else(|| notification_rules(&root, &entry));
+                }
                 EntryCheck::new(self.rules, root_metadata, root.dialect, self.options.version)
             });
             check.check(&entry, &mut self.findings);
@@ -169,6 +172,11 @@ impl<'o> DocumentCheck<'o> {
         link_check.finish(&mut self.findings);
         self.check_duplicates();
         Ok(())
+    }
+
+    /// Returns `false` if what led to the document shows that it is no notification.
+    fn may_be_notification(&self) -> bool {
+        !self.options.below_index && self.options.expected.as_ref().is_none_or(Capability::is_channel)
     }
 
     fn take_findings<R: BufRead>(&mut self, reader: &mut DocumentReader<R>) {
@@ -243,6 +251,8 @@ impl<'o> DocumentCheck<'o> {
 /// Recognizes a notification without root metadata by its first entry (N8-5).
 fn notification_rules(header: &Header, first: &Entry) -> Option<&'static DocumentRules> {
     let bare = header.metadata.is_none() && header.up().is_some() && first.metadata.change.is_some();
+    // The bitstreams of a manifest have paths.
+    let bare = bare && first.metadata.path.is_none();
     let capability = match first.metadata.capability {
         None => Capability::ChangeNotification,
         Some(_) => Capability::FrameworkNotification,

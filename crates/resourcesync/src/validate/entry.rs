@@ -11,7 +11,7 @@ use crate::{
     dialect::Dialect,
     document::{Entry, Form, Metadata},
     finding::{Position, Severity},
-    tables::{DocumentRules, has_channel_scheme},
+    tables::{DocumentRules, Presence, has_channel_scheme},
     value::{Capability, Change, DateTime, MediaType},
     xml::SpecVersion,
 };
@@ -58,9 +58,12 @@ impl<'h> EntryCheck<'h> {
     pub(super) fn check(&mut self, entry: &Entry, out: &mut Findings) {
         let at = entry.places.metadata_or(entry.position);
         let md = &entry.metadata;
-        check_pairs(md, at, out);
+        let is_readable = !entry.places.unreadable_time;
+        let is_barred =
+            |pair: usize| self.rules.is_some_and(|rules| rules.times[pair] == Presence::Forbidden);
+        check_pairs(md, [2, 3].map(|pair| is_readable && !is_barred(pair)), at, out);
         let Some(rules) = self.rules else { return };
-        check_times(rules, md, at, out);
+        check_times(rules, entry, at, out);
         self.check_change(rules, entry, at, out);
         self.check_path(rules, md, at, out);
         self.check_order(rules, entry, at, out);
@@ -73,9 +76,9 @@ impl<'h> EntryCheck<'h> {
                 self.check_snapshot(rules, entry, at, out);
             }
             (Capability::ResourceDump | Capability::ChangeDump, Form::List) => {
-                self.check_package(rules, md, at, out);
+                self.check_package(rules, entry, at, out);
             }
-            (_, Form::Index) => self.check_member(rules, md, at, out),
+            (_, Form::Index) => self.check_member(rules, entry, at, out),
             (Capability::ChangeListArchive, Form::List) => self.check_seam("ARC-15", md, at, out),
             _ => {}
         }
@@ -136,6 +139,8 @@ impl<'h> EntryCheck<'h> {
                     out.weigh("DIA-9", Severity::Info, at, "datetime", "none; 1.0 does not have it");
                 }
             }
+            // It is there, and wrong.
+            None if entry.places.unreadable_time => {}
             None => {
                 self.without_datetime += 1;
                 if self.without_datetime == 1 {

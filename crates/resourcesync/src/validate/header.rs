@@ -152,7 +152,9 @@ fn check_times(rules: &DocumentRules, header: &Header, md: &Metadata, at: Positi
             check_root_time(rules, presence, time, table, at, out);
         }
     }
-    check_pairs(md, at, out);
+    let is_readable = !header.places.unreadable_time;
+    let reports_lone = [0, 1].map(|pair| is_readable && rules.times[pair] != Presence::Forbidden);
+    check_pairs(md, reports_lone, at, out);
 }
 
 /// The name of a time, its value, and the rule about its place.
@@ -188,16 +190,18 @@ fn check_root_time(
     }
 }
 
-/// Checks the order of two times, and for an end without its start, on the root and on entries alike.
-pub(super) fn check_pairs(md: &Metadata, at: Position, out: &mut Findings) {
+/// Checks the order of two times, and for an end without its start, on the root and on entries alike. `reports_lone` is
+/// `false` for a pair of which a lone end is no finding: another rule forbids it, or its start is there and cannot be
+/// read.
+pub(super) fn check_pairs(md: &Metadata, reports_lone: [bool; 2], at: Position, out: &mut Findings) {
     let pairs =
         [("at", md.at, "completed", md.completed, "TIME-4"), ("from", md.from, "until", md.until, "TIME-8")];
-    for (first, start, second, end, rule) in pairs {
+    for ((first, start, second, end, rule), reports_lone) in pairs.into_iter().zip(reports_lone) {
         match (start, end) {
             (Some(start), Some(end)) if end.end() <= start.instant() => {
                 out.add(rule, at, format!("{second} {end}"), &format!("not before {first} {start}"));
             }
-            (None, Some(_)) => {
+            (None, Some(_)) if reports_lone => {
                 let found = format!("{second} without {first}");
                 out.weigh("TIME-2", Severity::Warning, at, found, "both, or neither");
             }

@@ -25,7 +25,7 @@ struct Pair<'d> {
 }
 
 /// Compares the statements of a document about another with that document itself (GEN-9, GEN-10, SD-7, CAP-6, NAV-1 to
-/// NAV-4, TIME-12, CLI-9, CLI-10, ARC-9, ARC-10, ARC-13).
+/// NAV-4, TIME-12, CLI-9, CLI-10, ARC-9, ARC-10, ARC-13, RDM-3, CDM-3).
 ///
 /// `parent_uri` is the URI of the first document, `child` its statement, `target` the report about the second.
 pub(super) fn check_link(
@@ -45,6 +45,7 @@ pub(super) fn check_link(
             pair.check_times();
             pair.check_archived();
         }
+        (_, Some(Capability::ResourceDump | Capability::ChangeDump)) => pair.check_manifest_up(),
         _ => {}
     }
     pair.out
@@ -144,6 +145,20 @@ impl Pair<'_> {
             let (found, expected) =
                 (format!("rel=\"up\" to {up}"), format!("{above}, as the document that lists it"));
             self.target("NAV-1", Severity::Warning, found, expected);
+        }
+    }
+
+    /// Checks that the manifest of a package leads to the Capability List, as the dump that lists it does (RDM-3, CDM-3).
+    fn check_manifest_up(&mut self) {
+        let rule = match self.target.capability() {
+            Some(Capability::ResourceDumpManifest) => "RDM-3",
+            Some(Capability::ChangeDumpManifest) => "CDM-3",
+            _ => return,
+        };
+        let (Some(up), Some(above)) = (self.target.up(), self.parent.up()) else { return };
+        if up != above {
+            let (found, expected) = (format!("rel=\"up\" to {up}"), format!("{above}, as its dump"));
+            self.target(rule, Severity::Warning, found, expected);
         }
     }
 

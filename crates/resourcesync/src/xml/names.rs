@@ -15,7 +15,7 @@ pub(crate) const SITEMAP_IMAGE: &str = "http://www.google.com/schemas/sitemap-im
 /// The namespace of videos that pages of a site show.
 pub(crate) const SITEMAP_VIDEO: &str = "http://www.google.com/schemas/sitemap-video/1.1";
 /// The namespace of the `xml` prefix.
-const XML: &str = "http://www.w3.org/XML/1998/namespace";
+pub(super) const XML: &str = "http://www.w3.org/XML/1998/namespace";
 
 /// A namespace, by its role here.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,11 +24,13 @@ pub(crate) enum Namespace {
     None,
     /// That of the Sitemap protocol.
     Sitemap,
-    /// A variant of the Sitemap protocol's: with `https`, with a final slash, or that of Google before the protocol.
+    /// A variant of the Sitemap protocol's: with `https`, with a final slash, with blanks around it, or that of Google
+    /// before the protocol.
     SitemapVariant(Box<str>),
     /// That of ResourceSync.
     Rs,
-    /// A variant of ResourceSync's: that of the drafts, or without the final slash, or with `https` (DIA-2).
+    /// A variant of ResourceSync's: that of the drafts, or without the final slash, or with `https`, or with blanks around it
+    /// (DIA-2).
     RsVariant(Box<str>),
     /// Any other namespace.
     Foreign(Box<str>),
@@ -41,8 +43,11 @@ impl Namespace {
             "" => Self::None,
             SITEMAP => Self::Sitemap,
             RS => Self::Rs,
+            blank if blank.trim().is_empty() => Self::None,
             _ => {
-                let plain = uri.strip_prefix("https://").or_else(|| uri.strip_prefix("http://"));
+                // Blanks around the URI make it another one for XML readers.
+                let trimmed = uri.trim();
+                let plain = trimmed.strip_prefix("https://").or_else(|| trimmed.strip_prefix("http://"));
                 match plain.map(|rest| rest.trim_end_matches('/')) {
                     Some(
                         "www.openarchives.org/rs/terms"
@@ -84,7 +89,7 @@ impl Namespace {
 
 /// Returns `true` for the namespace of the D-Lib paper and the draft of January 2013 (DIA-2).
 pub(crate) fn is_draft(uri: &str) -> bool {
-    uri.trim_end_matches('/').ends_with("openarchives.org/rs")
+    uri.trim().trim_end_matches('/').ends_with("openarchives.org/rs")
 }
 
 /// Returns the prefix and the local name; `None` if there is no prefix.
@@ -109,7 +114,7 @@ impl NamespaceScope {
                 _ if rest.starts_with(':') => &rest[1..],
                 _ => return,
             };
-            self.declared.push((depth, prefix.into(), Namespace::of(uri.trim())));
+            self.declared.push((depth, prefix.into(), Namespace::of(uri)));
         });
         self.declared.len() > before
     }
@@ -191,6 +196,17 @@ mod tests {
         let locations = reader.entries().map(|entry| Ok(entry?.loc.to_string()));
         let locations = locations.collect::<Result<Vec<_>, crate::ReadError>>()?;
         Ok((locations, reader.take_findings().iter().map(|finding| finding.rule).collect()))
+    }
+
+    #[test]
+    fn o824_a_namespace_with_blanks_around_it_is_another_one() {
+        for variant in
+            [" http://www.sitemaps.org/schemas/sitemap/0.9", "http://www.sitemaps.org/schemas/sitemap/0.9\n"]
+        {
+            let (locations, rules) = read(variant).unwrap();
+            assert_eq!(locations, ["http://e.org/a", "http://e.org/b"], "{variant}");
+            assert_eq!(rules.iter().filter(|rule| **rule == "GEN-1").count(), 1, "{variant}: {rules:?}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod content;
 mod element;
 mod errors;
 mod events;
+mod media;
 mod references;
 mod root;
 mod tags;

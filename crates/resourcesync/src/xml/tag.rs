@@ -41,6 +41,12 @@ impl<'t> Tag<'t> {
         self.name_bytes < self.content.len()
     }
 
+    /// Returns `true` unless no attribute has a prefix or declares a namespace.
+    pub(super) fn may_have_prefixes(&self) -> bool {
+        let has_prefix = |(key, _): &(&str, &str)| key.contains(':') || *key == "xmlns";
+        self.plain.as_ref().map_or_else(|| self.has_attributes(), |plain| plain.iter().any(has_prefix))
+    }
+
     /// Passes on the namespace declarations: each attribute's name after `xmlns`, and the URI.
     pub(super) fn declarations(&self, mut take: impl FnMut(&str, &str)) {
         match &self.plain {

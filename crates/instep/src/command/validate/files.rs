@@ -121,10 +121,10 @@ impl LocalReview {
     /// (O990).
     fn judge_document(&mut self, path: &Path, reader: impl BufRead, in_folder: bool) -> anyhow::Result<()> {
         let report = self.validator.document(reader)?;
-        let is_plain = report
-            .header
-            .as_ref()
-            .is_some_and(|header| header.dialect == Dialect::PlainSitemap && header.metadata.is_none());
+        // One that leads up is no plain Sitemap: it lacks its metadata (O826).
+        let is_plain = report.header.as_ref().is_some_and(|header| {
+            header.dialect == Dialect::PlainSitemap && header.metadata.is_none() && header.up().is_none()
+        });
         if in_folder && is_plain && report.summary.errors == 0 {
             return Ok(());
         }

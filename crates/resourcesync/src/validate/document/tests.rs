@@ -1,7 +1,12 @@
 //! Documents that a validator must judge alike, however they are written.
 
 use super::{Report, Validator};
-use crate::{PackagePath, document::ChangeDumpManifest, validate::DocumentSet, value::Change};
+use crate::{
+    PackagePath,
+    document::ChangeDumpManifest,
+    validate::{DocumentSet, ValidateOptions},
+    value::{Capability, Change},
+};
 
 /// Validates a list of a capability, which is the value of the attribute and those after it.
 fn judge(capability: &str, entries: &str) -> Report {
@@ -15,7 +20,11 @@ fn judge_as(root: &str, capability: &str, entries: &str) -> Report {
          xmlns:rs='http://www.openarchives.org/rs/terms/'><rs:md capability={capability}/>\
          <rs:ln rel='up' href='http://e.org/caps.xml'/>{entries}</{root}>"
     );
-    Validator::default().document(text.as_bytes()).unwrap()
+    judge_text(&text, ValidateOptions::new())
+}
+
+fn judge_text(text: &str, options: ValidateOptions) -> Report {
+    Validator::new(options).document(text.as_bytes()).unwrap()
 }
 
 fn count(report: &Report, rule: &str) -> u64 {
@@ -29,6 +38,97 @@ fn o993_stray_text_is_found_where_it_begins() {
     let stray = report.findings.iter().filter(|finding| matches!(finding.rule, "GEN-13" | "GEN-14"));
     let places: Vec<_> = stray.map(|finding| (finding.position.line, finding.position.column)).collect();
     assert_eq!(places, [(3, 3), (4, 2)]);
+}
+
+#[test]
+fn o828_stray_text_is_found_where_it_begins_after_the_ends_of_lines_of_windows() {
+    let entries = "<url>\r\n<loc>http://e.org/a</loc>\r\n  one</url>\r\n\r\n two";
+    let report = judge("'resourcelist' at='2013-01-03T00:00:00Z'", entries);
+    let stray = report.findings.iter().filter(|finding| matches!(finding.rule, "GEN-13" | "GEN-14"));
+    let places: Vec<_> = stray.map(|finding| (finding.position.line, finding.position.column)).collect();
+    assert_eq!(places, [(3, 3), (5, 2)]);
+}
+
+#[test]
+fn o823_an_entry_that_is_not_directly_under_the_root_or_not_in_the_namespace_of_sitemaps_is_found() {
+    let one = "<url><loc>http://e.org/a</loc></url>";
+    for (entries, count_with_it) in [
+        ("<url xmlns=''><loc>http://e.org/a</loc></url>".to_owned(), 1),
+        ("<rs:url><loc>http://e.org/a</loc></rs:url>".to_owned(), 1),
+        (format!("<rs:ln rel='describedby' href='http://e.org/d'>{one}</rs:ln>"), 1),
+        (format!("<url><loc>http://e.org/b</loc>{one}</url>"), 2),
+        (format!("<url><loc>http://e.org/b</loc><rs:md length='1'>{one}</rs:md></url>"), 2),
+    ] {
+        let report = judge("'resourcelist' at='2013-01-03T00:00:00Z'", &entries);
+        assert_eq!((count(&report, "GEN-13"), report.entries), (1, count_with_it), "{entries}");
+        assert!(!report.lists(&"http://e.org/a".parse().unwrap()), "{entries}");
+    }
+    let foreign =
+        "<url><loc>http://e.org/b</loc><x:url xmlns:x='urn:x'><x:loc/></x:url></url><x:url xmlns:x='urn:x'/>";
+    let report = judge("'resourcelist' at='2013-01-03T00:00:00Z'", foreign);
+    assert_eq!((report.summary.errors, report.entries), (0, 1), "{report:?}");
+}
+
+#[test]
+fn o825_a_time_that_cannot_be_read_is_wrong_and_not_missing() {
+    let entry = |metadata: &str| format!("<url><loc>http://e.org/a</loc><rs:md {metadata}/></url>");
+    let changed = "change='created' datetime='2013-01-03T09:00:00Z'";
+    let package = "from='soon' until='2013-01-03T10:00:00Z' type='application/zip' length='1'";
+    for (capability, metadata) in [
+        ("'resourcelist' at='soon' completed='2013-01-03T10:00:00Z'", "length='1'"),
+        ("'changelist' from='soon' until='2013-01-03T10:00:00Z'", changed),
+        ("'changelist' from='2013-01-03T00:00:00Z'", "change='created' datetime='soon'"),
+        ("'changelist-archive'", "from='soon' until='2013-01-03T10:00:00Z'"),
+        ("'changedump' from='2013-01-03T00:00:00Z'", package),
+    ] {
+        let report = judge(capability, &entry(metadata));
+        let rules: Vec<_> = report.summary.rules.keys().copied().collect();
+        assert_eq!(rules, ["ATT-22"], "{capability} {metadata}");
+    }
+    let barred = "'resourcelist' at='2013-01-03T00:00:00Z' until='2013-01-04T00:00:00Z'";
+    assert_eq!(count(&judge(barred, &entry("length='1'")), "TIME-2"), 1, "it is one fault");
+}
+
+#[test]
+fn o826_a_change_list_without_metadata_is_no_notification() {
+    let text = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' \
+                xmlns:rs='http://www.openarchives.org/rs/terms/'>\
+                <rs:ln rel='up' href='http://e.org/caps.xml'/>\
+                <url><loc>http://e.org/a</loc><rs:md change='created'/></url></urlset>";
+    let rules = |text: &str, options: ValidateOptions| {
+        let report = judge_text(text, options);
+        (count(&report, "GEN-3"), count(&report, "N8-5"))
+    };
+    assert_eq!(rules(text, ValidateOptions::new()), (0, 1));
+    let (mut listed, mut member) = (ValidateOptions::new(), ValidateOptions::new());
+    (listed.expected, member.below_index) = (Some(Capability::ChangeList), true);
+    assert_eq!(rules(text, listed), (1, 0));
+    assert_eq!(rules(text, member), (1, 0));
+    let manifest = text.replace("'created'", "'created' path='/a'");
+    assert_eq!(rules(&manifest, ValidateOptions::new()), (1, 0));
+}
+
+#[test]
+fn o827_the_manifest_of_a_package_leads_to_the_capability_list_of_its_dump() {
+    let package = "<url><loc>http://e.org/other.zip</loc><rs:md type='application/zip' length='1'/></url>";
+    for (dump, manifest, rule) in [
+        ("'resourcedump' at='2013-01-03T00:00:00Z'", "resourcedump-manifest", "RDM-3"),
+        ("'changedump' from='2013-01-03T00:00:00Z'", "changedump-manifest", "CDM-3"),
+    ] {
+        for (up, found) in [("http://e.org/caps.xml", false), ("http://e.org/leading.xml", true)] {
+            let text = format!(
+                "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' \
+                 xmlns:rs='http://www.openarchives.org/rs/terms/'><rs:md capability='{manifest}'/>\
+                 <rs:ln rel='up' href='{up}'/></urlset>"
+            );
+            let mut set = DocumentSet::new();
+            set.insert("http://e.org/leading.xml".parse().unwrap(), judge(dump, package));
+            let inside = judge_text(&text, ValidateOptions::new());
+            set.insert("http://e.org/other.zip".parse().unwrap(), inside);
+            let rules: Vec<_> = set.check().into_iter().map(|(_, finding)| finding.rule).collect();
+            assert_eq!(rules.contains(&rule), found, "{up}: {rules:?}");
+        }
+    }
 }
 
 #[test]

@@ -41,14 +41,15 @@ impl EntryCheck<'_> {
     pub(super) fn check_package(
         &mut self,
         rules: &DocumentRules,
-        md: &Metadata,
+        entry: &Entry,
         at: Position,
         out: &mut Findings,
     ) {
+        let md = &entry.metadata;
         if md.media_type.is_none() || md.length.is_none() {
             out.add(rules.media_type, at, "no type or no length", "both, of the package");
         }
-        if rules.times[3] == Presence::Recommended && md.from.is_none() {
+        if rules.times[3] == Presence::Recommended && lacks_from(entry) {
             out.weigh("CD-9", Severity::Info, at, "no from", "the interval of the package");
         }
         let Some(media_type) = &md.media_type else { return };
@@ -68,12 +69,13 @@ impl EntryCheck<'_> {
     pub(super) fn check_member(
         &mut self,
         rules: &DocumentRules,
-        md: &Metadata,
+        entry: &Entry,
         at: Position,
         out: &mut Findings,
     ) {
+        let md = &entry.metadata;
         if rules.times[3] == Presence::Recommended {
-            if md.from.is_none() {
+            if lacks_from(entry) {
                 out.add("CLI-8", at, "no from", "the interval of the member");
             }
             self.check_seam("TIME-13", md, at, out);
@@ -103,4 +105,9 @@ impl EntryCheck<'_> {
         }
         self.last_interval = Some((md.from, md.until));
     }
+}
+
+/// Returns `true` if an entry has no `from`, not even one that cannot be read.
+fn lacks_from(entry: &Entry) -> bool {
+    entry.metadata.from.is_none() && !entry.places.unreadable_time
 }

@@ -9,7 +9,8 @@ use crate::{
 };
 
 /// Checks the times of an entry by Appendix A.
-pub(super) fn check_times(rules: &DocumentRules, md: &Metadata, at: Position, out: &mut Findings) {
+pub(super) fn check_times(rules: &DocumentRules, entry: &Entry, at: Position, out: &mut Findings) {
+    let md = &entry.metadata;
     let times = [
         (rules.times[2], "at", md.at, "ATT-5", "TIME-1"),
         (rules.times[2], "completed", md.completed, "ATT-5", "TIME-2"),
@@ -41,7 +42,8 @@ pub(super) fn check_times(rules: &DocumentRules, md: &Metadata, at: Position, ou
             _ => {}
         }
     }
-    if let Some((rule, severity, expected)) = untimed_archive(rules, md) {
+    let untimed = untimed_archive(rules, md).filter(|_| !entry.places.unreadable_time);
+    if let Some((rule, severity, expected)) = untimed {
         out.weigh(rule, severity, at, "an archived document without its time", expected);
     }
 }

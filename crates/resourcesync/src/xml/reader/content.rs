@@ -6,13 +6,13 @@ use super::{DocumentReader, Next, element::Element, events::ReadStep, push};
 use crate::{
     document::Entry,
     error::{ReadError, SyntaxErrorKind},
-    finding::{Finding, Severity},
-    value::{ChangeFreq, Uri},
-    xml::attributes::datetime,
+    finding::{Finding, Position, Severity},
+    value::ChangeFreq,
+    xml::{attributes::datetime, names::SITEMAP},
 };
 
 /// The depth of the content of an entry's elements.
-const LEAF_DEPTH: usize = 3;
+pub(super) const LEAF_DEPTH: usize = 3;
 
 const FIRST_TAKEN: &str = "one; the first is taken";
 
@@ -26,6 +26,13 @@ struct SeenElements {
     metadata: u32,
     rank: u8,
     usable: bool,
+}
+
+/// The elements of Sitemaps that were met in content that is skipped.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Skipped {
+    has_loc: bool,
+    has_entry: bool,
 }
 
 fn once(count: &mut u32) -> bool {
@@ -48,23 +55,44 @@ impl<R: BufRead> DocumentReader<R> {
                     self.check_entry_form(form);
                     return Ok(Next::Entry { empty });
                 }
-                Some(ReadStep::Start { kind, empty }) => {
-                    let mut may_be_entry = false;
-                    match kind {
-                        Element::Md => self.root_metadata(),
-                        Element::Ln => self.root_link(),
-                        Element::Foreign | Element::Media | Element::MediaLoc => {}
-                        _ => {
-                            let found = "another Sitemap element under the root";
-                            self.report("GEN-13", Severity::Error, found, "entries only");
-                            may_be_entry = true;
-                        }
-                    }
-                    let has_loc = self.skip(2, empty)?;
-                    // An entry with a misspelt name, such as `Url`: one that cannot be used is not absent (O801).
-                    self.entries += u64::from(may_be_entry && has_loc);
-                }
+                Some(ReadStep::Start { kind, empty }) => self.read_no_entry(kind, empty)?,
             }
+        }
+    }
+
+    /// Reads an element under the root that is no entry.
+    fn read_no_entry(&mut self, kind: Element, empty: bool) -> Result<(), ReadError> {
+        match kind {
+            Element::Md => self.root_metadata(),
+            Element::Ln => self.root_link(),
+            Element::Foreign | Element::Media | Element::MediaLoc => {}
+            Element::StrayEntry => {
+                let found = "an entry in another namespace than that of Sitemaps";
+                self.report("GEN-13", Severity::Error, found, SITEMAP);
+            }
+            _ => {
+                let found = "another Sitemap element under the root";
+                self.report("GEN-13", Severity::Error, found, "entries only");
+            }
+        }
+        let at = self.at;
+        let skipped = self.skip(2, empty)?;
+        match kind {
+            Element::Foreign | Element::Media | Element::MediaLoc => {}
+            Element::Md | Element::Ln => self.count_inner_entry(skipped.has_entry, at),
+            // An entry with a misspelt name, such as `Url`: one that cannot be used is not absent (O801).
+            _ => self.entries += u64::from(kind == Element::StrayEntry || skipped.has_loc),
+        }
+        Ok(())
+    }
+
+    /// Counts an entry within another element, of which nothing is read: one that cannot be used is not absent (O823).
+    fn count_inner_entry(&mut self, is_there: bool, at: Position) {
+        if is_there {
+            self.at = at;
+            let found = "an entry within another element";
+            self.report("GEN-13", Severity::Error, found, "entries directly under the root");
+            self.entries += 1;
         }
     }
 
@@ -101,6 +129,7 @@ impl<R: BufRead> DocumentReader<R> {
             Element::Md => {
                 if once(&mut seen.metadata) {
                     entry.places.metadata = self.at;
+                    entry.places.unreadable_time = self.attributes.unreadable_time;
                     std::mem::swap(&mut entry.metadata, &mut self.attributes.metadata);
                 } else {
                     self.report("GEN-18", Severity::Error, "a second rs:md in an entry", FIRST_TAKEN);
@@ -120,13 +149,18 @@ impl<R: BufRead> DocumentReader<R> {
                 return Ok(());
             }
             Element::Media => return self.read_media(entry, empty),
-            Element::Foreign | Element::MediaLoc => {}
+            Element::Foreign | Element::MediaLoc | Element::StrayEntry => {}
             Element::Root(_) | Element::Entry(_) | Element::OtherSitemap => {
                 let found = "an unknown Sitemap element in an entry";
                 self.report("GEN-14", Severity::Error, found, "loc, lastmod, changefreq, priority");
             }
         }
-        self.skip(3, empty)?;
+        let at = self.at;
+        let skipped = self.skip(LEAF_DEPTH, empty)?;
+        if !matches!(kind, Element::Foreign | Element::MediaLoc) {
+            let is_entry = matches!(kind, Element::Entry(_)) && skipped.has_loc;
+            self.count_inner_entry(is_entry || skipped.has_entry, at);
+        }
         Ok(())
     }
 
@@ -153,7 +187,7 @@ impl<R: BufRead> DocumentReader<R> {
             Element::ChangeFreq => (3, "changefreq"),
             Element::Priority => (4, "priority"),
             Element::Md | Element::Ln | Element::Foreign | Element::Media | Element::MediaLoc => (5, ""),
-            Element::Root(_) | Element::Entry(_) | Element::OtherSitemap => return,
+            Element::Root(_) | Element::Entry(_) | Element::StrayEntry | Element::OtherSitemap => return,
         };
         if rank < seen.rank {
             let expected = "loc, lastmod, changefreq, priority, then extensions";
@@ -199,49 +233,15 @@ impl<R: BufRead> DocumentReader<R> {
         let text = self.text.trim_ascii();
         if !text.is_empty() {
             let found = format!("text {:?}", text.chars().take(40).collect::<String>());
-            let blanks = self.text.len() - self.text.trim_ascii_start().len();
             let at = self.at;
-            self.locate(self.step_start + blanks as u64);
+            self.locate(self.step_start);
             self.report(rule, Severity::Error, found, "elements only");
             self.at = at;
         }
     }
 
-    /// Reads the places of an image or a video of a page, and skips its other elements.
-    fn read_media(&mut self, entry: &mut Entry, empty: bool) -> Result<(), ReadError> {
-        let mut open = !empty;
-        while open {
-            match self.step(LEAF_DEPTH)? {
-                None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
-                Some(ReadStep::End) => open = false,
-                Some(ReadStep::Text) => {}
-                Some(ReadStep::Start { kind: Element::MediaLoc, empty }) => {
-                    self.read_text(empty, LEAF_DEPTH + 1)?;
-                    self.media_loc(entry);
-                }
-                Some(ReadStep::Start { empty, .. }) => {
-                    self.skip(LEAF_DEPTH + 1, empty)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes the text as the place of an image or a video, resolved as `loc` is.
-    fn media_loc(&mut self, entry: &mut Entry) {
-        let text = std::mem::take(&mut self.text);
-        let place = Uri::parse(text.trim_ascii());
-        let place = place.or_else(|error| self.repair(text.trim_ascii(), &error, "GEN-14").ok_or(error));
-        if let Ok(uri) = place
-            && self.has_room(entry.media.len())
-        {
-            entry.media.push(uri);
-        }
-        self.text = text;
-    }
-
     /// Reads the text of a leaf element at a depth into `self.text`, entities and CDATA included.
-    fn read_text(&mut self, empty: bool, depth: usize) -> Result<(), ReadError> {
+    pub(super) fn read_text(&mut self, empty: bool, depth: usize) -> Result<(), ReadError> {
         self.text.clear();
         let at = self.at;
         let mut open = !empty;
@@ -265,20 +265,21 @@ impl<R: BufRead> DocumentReader<R> {
         Ok(())
     }
 
-    /// Skips the content of an element at a depth. Returns `true` if it has a `loc`.
-    pub(super) fn skip(&mut self, depth: usize, empty: bool) -> Result<bool, ReadError> {
-        let (mut open, mut has_loc) = (usize::from(!empty), false);
+    /// Skips the content of an element at a depth.
+    pub(super) fn skip(&mut self, depth: usize, empty: bool) -> Result<Skipped, ReadError> {
+        let (mut open, mut skipped) = (usize::from(!empty), Skipped::default());
         while open > 0 {
             match self.step(depth + open - 1)? {
                 None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
                 Some(ReadStep::Start { kind, empty }) => {
-                    has_loc |= matches!(kind, Element::Loc);
+                    skipped.has_loc |= matches!(kind, Element::Loc);
+                    skipped.has_entry |= matches!(kind, Element::Entry(_));
                     open += usize::from(!empty);
                 }
                 Some(ReadStep::End) => open -= 1,
                 Some(ReadStep::Text) => {}
             }
         }
-        Ok(has_loc)
+        Ok(skipped)
     }
 }

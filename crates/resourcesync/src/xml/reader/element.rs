@@ -17,6 +17,8 @@ pub(super) enum Element {
     Md,
     Ln,
     OtherSitemap,
+    /// An element with the name of an entry that is not in the namespace of Sitemaps, and in none of its own.
+    StrayEntry,
     /// An image or a video that a page of a site shows.
     Media,
     /// The place of its bytes.
@@ -39,6 +41,7 @@ pub(super) fn kind_of(namespace: &Namespace, local: &str, depth: usize) -> Eleme
             "priority" => Element::Priority,
             _ => Element::OtherSitemap,
         },
+        (Namespace::None | Namespace::Rs, "url" | "sitemap") if depth == 1 => Element::StrayEntry,
         (namespace, "md") if namespace.is_rs() => Element::Md,
         (namespace, "ln") if namespace.is_rs() => Element::Ln,
         (Namespace::Foreign(uri), local) => media(uri, local),

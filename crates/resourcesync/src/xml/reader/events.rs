@@ -86,6 +86,10 @@ impl<R: BufRead> DocumentReader<R> {
 
     fn text_piece(&mut self, range: Range<usize>) -> Result<ReadStep, ReadError> {
         let text = &self.window.text()[range];
+        if !self.in_leaf {
+            // Text between elements is reported where it begins (O993).
+            self.step_start += (text.len() - text.trim_ascii_start().len()) as u64;
+        }
         // A search for two bytes is much faster than one for "]]>" and "\r", and text rarely has either.
         if memchr::memchr2(b'>', b'\r', text.as_bytes()).is_none() {
             keep(&mut self.text, self.in_leaf, text);

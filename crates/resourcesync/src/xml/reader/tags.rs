@@ -14,6 +14,7 @@ use crate::{
         attributes::Reading,
         name::is_qualified_name,
         names::{Namespace, RS, SITEMAP, is_draft},
+        prefixes::prefix_fault,
         tag::Tag,
     },
 };
@@ -37,7 +38,7 @@ impl<R: BufRead> DocumentReader<R> {
             _ if tag.has_attributes() => self.other_attributes(tag, kind)?,
             _ => {}
         }
-        if let Some(found) = tag.attribute_fault() {
+        if let Some(found) = tag.attribute_fault().or_else(|| prefix_fault(tag, &self.scope)) {
             self.report("GEN-24", Severity::Error, found, "attributes as XML has them");
         }
         if empty && declares {
@@ -60,7 +61,7 @@ impl<R: BufRead> DocumentReader<R> {
             self.require_root(kind, &namespace, local)?;
         }
         let stray = stray_namespace(kind, &namespace, (name, local));
-        let is_unknown = kind == Element::Foreign && namespace.is_rs();
+        let is_unknown = matches!(kind, Element::Foreign | Element::StrayEntry) && namespace.is_rs();
         let variant = match &*namespace {
             Namespace::RsVariant(uri) => Some(uri.clone()),
             _ => None,
@@ -90,7 +91,7 @@ impl<R: BufRead> DocumentReader<R> {
             // Caches a name only if it produced no finding: a finding must be reported for each occurrence.
             None if depth > 0
                 && is_named
-                && !matches!(kind, Element::Foreign | Element::OtherSitemap)
+                && !matches!(kind, Element::Foreign | Element::StrayEntry | Element::OtherSitemap)
                 && self.elements.len() < NAMES =>
             {
                 self.elements.push((name.into(), kind));
@@ -132,14 +133,21 @@ impl<R: BufRead> DocumentReader<R> {
 
     /// Checks the attributes of elements that have none in the standard (GEN-22): they must be XML all the same.
     fn other_attributes(&mut self, tag: &Tag<'_>, kind: Element) -> Result<(), ReadError> {
-        let mut stray = None;
+        let (mut stray, mut undeclared) = (None, None);
         tag.for_each_attribute(self.options.limits.attributes, |key, _| {
             let declares = key == "xmlns" || key.starts_with("xmlns:");
             if !declares && matches!(kind, Element::Entry(_)) {
                 stray.get_or_insert_with(|| key.to_owned());
             }
+            if !declares && !self.scope.declares(key) {
+                undeclared.get_or_insert_with(|| key.to_owned());
+            }
         })
         .map_err(|kind| self.syntax(kind))?;
+        if let Some(key) = undeclared {
+            let found = format!("the prefix of {key}, which is not declared");
+            self.report("GEN-24", Severity::Error, found, "a declaration of each prefix");
+        }
         if let Some(key) = stray {
             let severity = if key.contains(':') { Severity::Warning } else { Severity::Error };
             self.report("GEN-22", severity, format!("the attribute {key} on an entry"), "none");
