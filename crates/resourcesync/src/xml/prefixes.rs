@@ -32,7 +32,7 @@ pub(super) fn prefix_fault(tag: &Tag<'_>, scope: &NamespaceScope) -> Option<Stri
             fault = found;
         }
     };
-    // What cannot be read was reported when the attributes were read.
+    // A value that cannot be read was reported when the attributes were read.
     tag.for_each_attribute(usize::MAX, look).ok()?;
     fault
 }
