@@ -30,7 +30,7 @@ struct SeenElements {
 
 /// The elements of Sitemaps that were met in content that is skipped.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Skipped {
+pub(super) struct SkippedContent {
     has_loc: bool,
     has_entry: bool,
 }
@@ -266,8 +266,8 @@ impl<R: BufRead> DocumentReader<R> {
     }
 
     /// Skips the content of an element at a depth.
-    pub(super) fn skip(&mut self, depth: usize, empty: bool) -> Result<Skipped, ReadError> {
-        let (mut open, mut skipped) = (usize::from(!empty), Skipped::default());
+    pub(super) fn skip(&mut self, depth: usize, empty: bool) -> Result<SkippedContent, ReadError> {
+        let (mut open, mut skipped) = (usize::from(!empty), SkippedContent::default());
         while open > 0 {
             match self.step(depth + open - 1)? {
                 None => return Err(self.syntax(SyntaxErrorKind::Truncated)),
