@@ -232,3 +232,37 @@ fn o197_a_walk_of_one_document_is_a_walk_too_and_says_that_there_are_more() {
     let run = follow(&source(), "", &["--max-documents", "1"]);
     assert!(rules(&run, &["info"]).contains("GEN-26"), "{}", run.stdout);
 }
+
+#[test]
+fn o829_a_walk_goes_on_after_a_body_that_cannot_be_decoded() {
+    let garbage = || [&b"\x1f\x8b\x08\0\0\0\0\0\0\x03"[..], &b"\xff\xff\xff, no deflate"[..]].concat();
+    for (path, rule) in [("resourcelist.xml", "GEN-24"), ("f2.txt", "ATT-11"), ("package.zip", "RD-6")] {
+        let source = source();
+        with_dump_of_no_packages(&source);
+        source.serve(path, Page::from(garbage()).with_header("content-encoding", "gzip"));
+        let run = follow(&source, "", &[]).with_code(5);
+        assert!(rules(&run, &["error"]).contains(rule), "{path}: {}", run.stdout);
+    }
+    let source = source();
+    source.rewrite("capabilitylist.xml", |text| text.replace("</urlset>", ""));
+    let run = follow(&source, "", &[]).with_code(5);
+    assert!(rules(&run, &["error"]).contains("GEN-24"), "{}", run.stdout);
+}
+
+#[test]
+fn o829_a_description_that_leads_to_nothing_and_a_copy_of_a_manifest_that_is_gone_are_found() {
+    let source = source();
+    source.fail_always("capabilitylist.xml", Fault::Status(404));
+    let run = follow(&source, "", &[]).with_code(5);
+    let found = rules(&run, &["error"]);
+    assert!(found.contains("NAV-3") && !found.contains("SD-1"), "{}", run.stdout);
+
+    source.heal();
+    source.lay_out(|layout| layout.dump = true);
+    source.snapshot();
+    let right = follow(&source, "", &[]);
+    assert!(!rules(&right, &["error"]).contains("RD-9"), "{}", right.stdout);
+    source.fail_always("resourcedump-manifest.xml", Fault::Status(404));
+    let run = follow(&source, "", &[]).with_code(5);
+    assert!(rules(&run, &["error"]).contains("RD-9"), "{}", run.stdout);
+}

@@ -19,17 +19,16 @@ use instep_destination::{
 };
 use instep_net::Origin;
 use resourcesync::{
-    Algorithm, Document, Finding, Form, Header, Position, ReadOptions, Severity, Uri,
+    Algorithm, Capability, Document, Finding, Form, Header, Position, ReadOptions, Severity, Uri,
     validate::{DocumentSet, Report, ValidateOptions, Validator, check_closed, check_up_target},
 };
 
 use self::{
-    answers::http_answer,
+    answers::{begins_as_zip, body, http_answer, is_damage},
     observed::{ComparedResource, LinkingPage},
     target::{WalkTarget, targets},
 };
 use super::{
-    files::is_zip,
     judgement::Judgement,
     packages::{ExpectedPackage, digests, judge_package},
 };
@@ -169,7 +168,7 @@ impl SourceWalk {
             let what = format!("{} is a web page; --follow walks the Source that it leads to", target.uri);
             return Err(anyhow::Error::new(Exit::Unreachable).context(what));
         }
-        if target.is_package() || is_zip(&mut download.read()?)? {
+        if target.is_package() || begins_as_zip(&download)? {
             self.look_at_package(target, &download).await?;
             return Ok(Vec::new());
         }
@@ -209,26 +208,34 @@ impl SourceWalk {
         options.below_index = target.parent.as_ref().is_some_and(|(form, _)| *form == Form::Index);
         options.expected = target.from.as_ref().and_then(|(_, child)| child.metadata.capability.clone());
         Validator::new(options)
-            .document(download.read()?)
+            .document(body(download))
             .with_context(|| format!("Cannot read {}", target.uri))
     }
 
     /// Checks a package, or the file that a dump names as one.
     async fn look_at_package(&mut self, target: &WalkTarget, download: &Download) -> anyhow::Result<()> {
         let mut file = tempfile::tempfile_in(&self.spool)?;
-        std::io::copy(&mut download.read()?, &mut file)?;
-        let served = http_answer(download, Some(is_zip(&mut download.read()?)?));
+        let fault = match std::io::copy(&mut body(download), &mut file) {
+            Err(error) if is_damage(&error) => Some(error),
+            copied => copied.map(|_| None)?,
+        };
+        let served = http_answer(download, Some(fault.is_none() && begins_as_zip(download)?));
         let claim = target.from.as_ref().map(|(parent, child)| ExpectedPackage {
             dump: parent.to_string(),
             capability: target.parent.as_ref().and_then(|(_, capability)| capability.clone()),
             child: child.clone(),
         });
-        let copy = match claim.as_ref().and_then(|claim| claim.child.contents.clone()) {
-            Some(contents) => self.contents(&contents, target).await,
+        let copy = match &claim {
+            Some(claim) => self.contents(claim).await,
             None => None,
         };
         let validator = Validator::new(self.options.clone());
         let name = target.uri.as_str();
+        if let Some(error) = fault {
+            let (found, expected) = (format!("a body that cannot be decoded: {error}"), "a package");
+            let finding = Finding::new("ZIP-7", Severity::Error, Position::default(), found, expected);
+            self.judgement.add(name, finding);
+        }
         let manifest =
             judge_package(name, &file, &validator, claim.as_ref(), (served, copy), &mut self.judgement)?;
         if let Some(manifest) = manifest {
@@ -237,12 +244,24 @@ impl SourceWalk {
         Ok(())
     }
 
-    /// Returns the copy of a package's manifest that a `contents` link leads to; `None` if it cannot be fetched or
-    /// read.
-    async fn contents(&mut self, contents: &Uri, target: &WalkTarget) -> Option<Document> {
-        let speaker = target.from.as_ref().and_then(|(parent, _)| Origin::parse(parent.as_str()).ok());
-        let copy = self.get(contents, speaker.as_ref()).await.ok()?;
-        Document::read(copy.read().ok()?, ReadOptions::for_base(copy.uri.clone())).ok()
+    /// Returns the copy of a package's manifest that the `contents` link of its entry leads to; `None` if there is no such
+    /// link, or none of a copy that can be fetched and read, which is reported in the dump (RD-9, CD-11).
+    async fn contents(&mut self, claim: &ExpectedPackage) -> Option<Document> {
+        let contents = claim.child.contents.as_ref()?;
+        let speaker = Origin::parse(&claim.dump).ok();
+        let copy = match self.get(contents, speaker.as_ref()).await {
+            Ok(copy) => Document::read(body(&copy), ReadOptions::for_base(copy.uri.clone()))
+                .map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        copy.map_err(|fault| {
+            let rule = if claim.capability == Some(Capability::ChangeDump) { "CD-11" } else { "RD-9" };
+            let (found, expected) =
+                (format!("contents leads to {contents}: {fault}"), "the manifest of the package");
+            let finding = Finding::new(rule, Severity::Error, claim.child.position, found, expected);
+            self.judgement.add(&claim.dump, finding);
+        })
+        .ok()
     }
 
     /// Checks the targets of `up` links, as far as the walk has fetched them (NAV-1, NAV-2).

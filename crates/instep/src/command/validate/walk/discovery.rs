@@ -38,11 +38,21 @@ impl SourceWalk {
             Err(error) => return Err(Error::from(error).into()),
         };
         self.check_ways(url).await;
+        let has_lists = found.sets.iter().any(|set| set.capability_list.is_some());
+        let unused = || self.well_known_description(url).filter(|_| !has_lists);
+        let description = found.source_description.clone().or_else(unused);
         let lists = found.sets.iter().filter_map(|set| set.capability_list.clone());
         let offers = found.sets.iter().flat_map(|set| &set.capabilities);
         let offers =
             offers.filter(|(capability, _)| !capability.is_channel()).map(|(_, offer)| offer.uri.clone());
-        Ok(found.source_description.clone().into_iter().chain(lists).chain(offers).collect())
+        Ok(description.into_iter().chain(lists).chain(offers).collect())
+    }
+
+    /// Returns the well-known URI if a Source Description is there, although discovery found nothing to use in it.
+    fn well_known_description(&self, url: &Uri) -> Option<Uri> {
+        let uri = well_known(url).ok()?;
+        let is_one = self.headers.get(&uri)?.capability() == Some(&Capability::Description);
+        is_one.then_some(uri)
     }
 
     /// Checks the well-known URI, the links of the operator's URL, and robots.txt (DISC-1, DISC-2, DISC-4, DISC-5).

@@ -10,7 +10,7 @@ use resourcesync::{
 use super::{
     super::packages::{algorithms, digests},
     SourceWalk,
-    answers::{header_links, http_answer},
+    answers::{body, header_links, http_answer, is_damage},
     observed::ComparedResource,
 };
 
@@ -156,13 +156,15 @@ impl SourceWalk {
             return Ok(());
         }
         let mut channels = Vec::new();
-        download.document()?.for_each(|entry| {
+        // The faults of the document itself are reported with it.
+        let Ok(document) = download.document() else { return Ok(()) };
+        let _ = document.for_each(|entry| {
             if entry.metadata.capability.as_ref().is_some_and(Capability::is_channel)
                 && entry.loc.as_str().starts_with("http")
             {
                 channels.push(entry.clone());
             }
-        })?;
+        });
         let speaker = Origin::parse(uri.as_str()).ok();
         for channel in channels {
             let answer = self.documents.get(&channel.loc, speaker.as_ref()).await;
@@ -184,10 +186,20 @@ fn states_bytes(change: &Entry) -> bool {
 fn differences(answer: &Download, said: &Metadata, position: Position) -> anyhow::Result<Vec<Finding>> {
     let (mut served, algorithms) = (http_answer(answer, None), algorithms(&said.hash));
     served.digests = digests(answer.read_coded(), &algorithms)?;
+    let mut fault = None;
     if served.content_encoding.is_some() {
-        served.decoded = digests(answer.read()?, &algorithms)?;
+        match digests(body(answer), &algorithms) {
+            Err(error) if is_damage(&error) => {
+                let found = format!("a body that cannot be decoded: {error}");
+                fault =
+                    Some(Finding::new("ATT-11", Severity::Error, position, found, "its Content-Encoding"));
+            }
+            decoded => served.decoded = decoded?,
+        }
     }
-    Ok(served.check(said, position, None))
+    let mut findings = served.check(said, position, None);
+    findings.extend(fault);
+    Ok(findings)
 }
 
 /// Returns `true` if the server states that a resource was modified after the time of its entry, which therefore cannot
