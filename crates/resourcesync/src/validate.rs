@@ -18,6 +18,7 @@
 mod coverage;
 mod document;
 mod entry;
+mod file_names;
 mod findings;
 mod header;
 mod http;

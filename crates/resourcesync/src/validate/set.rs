@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     coverage::{SnapshotCoverage, check_coverage},
+    file_names::{last_segment, most_alike},
     findings::{Child, ListedChange, Report, Summary},
     link::check_link,
     twin::check_twin,
@@ -126,10 +127,23 @@ impl DocumentSet {
             let base = target.header.as_ref().and_then(|target| target.index().or(target.up()));
             let likely = || base.filter(|base| last_segment(base) == last_segment(uri));
             let parent = listed.get(uri).copied().or_else(likely).unwrap_or(uri);
+            let own = target.header.as_ref();
+            let above = (own.and_then(Header::index), own.and_then(Header::up));
             for found in check_link(parent, header, child, target) {
-                out.push((if found.about_target { target_uri } else { uri }, found.finding));
+                let named = if found.finding.rule == "NAV-4" { above.0 } else { above.1 };
+                let is_of_link = matches!(found.finding.rule, "NAV-1" | "NAV-4" | "CAP-3");
+                if !is_of_link || !self.is_listed_by(named, uri, child) {
+                    out.push((if found.about_target { target_uri } else { uri }, found.finding));
+                }
             }
         }
+    }
+
+    /// Returns `true` if a document lists another one, and is not `parent`: a link to it agrees, although `parent` lists the
+    /// other one too, as the index of a list does beside the archived one (A14).
+    fn is_listed_by(&self, named: Option<&Uri>, parent: &Uri, child: &Child) -> bool {
+        let found = named.and_then(|named| self.find(named)).filter(|(found, _)| *found != parent);
+        found.is_some_and(|(_, above)| above.children.iter().any(|listed| listed.loc == child.loc))
     }
 
     /// Checks that an index lists a document that names it as its index, if it covers its time: documents that it does not
@@ -276,19 +290,4 @@ fn covers(index: &Header, members: &[&Child], document: &Header) -> bool {
         from && member.metadata.until.is_none_or(|until| own_from.instant() < until.instant())
     };
     within && !members.iter().any(|member| has_it(member))
-}
-
-/// Returns the URI that has the most segments in common with another one, counted from the end; `None` if several have.
-fn most_alike<'u>(loc: &Uri, uris: &'u [Uri]) -> Option<&'u Uri> {
-    let common = |uri: &Uri| {
-        let segments = loc.as_str().rsplit('/').zip(uri.as_str().rsplit('/'));
-        segments.take_while(|(one, other)| one == other).count()
-    };
-    let most = uris.iter().map(common).max()?;
-    let mut alike = uris.iter().filter(|uri| common(uri) == most);
-    alike.next().filter(|_| alike.next().is_none())
-}
-
-fn last_segment(uri: &Uri) -> &str {
-    uri.as_str().rsplit('/').next().unwrap_or_default()
 }

@@ -226,3 +226,44 @@ fn o839_an_archive_lists_closed_documents_only() {
         assert!(!rules("from='2013-01-04T00:00:00Z'").contains(&rule), "another document of its name");
     }
 }
+
+/// Validates a list without entries that has these metadata, and a link to the Capability List or above.
+fn judge_linked(metadata: &str, rel: &str, href: &str) -> Report {
+    let text = format!(
+        "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' \
+         xmlns:rs='http://www.openarchives.org/rs/terms/'><rs:md capability={metadata}/>\
+         <rs:ln rel='{rel}' href='http://e.org/{href}'/></urlset>"
+    );
+    judge_text(&text, ValidateOptions::new())
+}
+
+/// Returns the rules of the findings about two documents with the same content and one that both list.
+fn judge_under_two(
+    above: [&str; 2],
+    content: impl Fn() -> Report,
+    (name, listed): (&str, Report),
+) -> Vec<&'static str> {
+    let mut set = DocumentSet::new();
+    for name in above {
+        set.insert(format!("http://e.org/{name}").parse().unwrap(), content());
+    }
+    set.insert(format!("http://e.org/{name}").parse().unwrap(), listed);
+    set.check().into_iter().map(|(_, finding)| finding.rule).collect()
+}
+
+#[test]
+fn a7_a_document_that_two_others_list_agrees_with_the_one_that_it_names() {
+    let at = "'resourcelist' at='2013-01-03T00:00:00Z'";
+    let index = || judge_as("sitemapindex", at, "<sitemap><loc>http://e.org/part.xml</loc></sitemap>");
+    for (named, found) in [("current.xml", false), ("archived.xml", false), ("other.xml", true)] {
+        let part = ("part.xml", judge_linked(at, "index", named));
+        let rules = judge_under_two(["current.xml", "archived.xml"], index, part);
+        assert_eq!(rules.contains(&"NAV-4"), found, "{named}: {rules:?}");
+    }
+    let entry = "<url><loc>http://e.org/caps.xml</loc><rs:md capability='capabilitylist'/></url>";
+    for (named, found) in [("sd.xml", false), ("well-known", false), ("other.xml", true)] {
+        let caps = ("caps.xml", judge_linked("'capabilitylist'", "up", named));
+        let rules = judge_under_two(["sd.xml", "well-known"], || judge("'description'", entry), caps);
+        assert_eq!(rules.contains(&"CAP-3"), found, "{named}: {rules:?}");
+    }
+}
