@@ -48,6 +48,8 @@ mod networks;
 mod omitted_times;
 #[path = "destination/own_source.rs"]
 mod own_source;
+#[path = "destination/parts.rs"]
+mod parts;
 #[path = "destination/patches.rs"]
 mod patches;
 #[path = "destination/pending.rs"]
