@@ -68,9 +68,10 @@ impl WebArchive {
             }
             result.and_then(|()| writer.close())
         };
-        let io = |error| StoreError::io("write to", options.dir.display().to_string(), error);
+        // Otherwise an error would name it as a folder of the copy.
+        let dir = std::path::absolute(&options.dir).unwrap_or_else(|_| options.dir.clone());
+        let io = |error| StoreError::io("write to", dir.display().to_string(), error);
         let thread = std::thread::Builder::new().name("warc".to_owned()).spawn(work).map_err(io)?;
-        let dir = options.dir.clone();
         Ok(Self { dir, orders, writer: Mutex::new(Some(thread)) })
     }
 
