@@ -181,11 +181,12 @@ def test_o785_a_url_that_is_none_is_refused_and_the_folder_does_not_take_its_pla
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    nothing: Any = None
-    for command in (instep.sync, instep.audit):
+    two: list[Any] = [instep.sync, instep.audit]
+    one: list[Any] = [instep.publish, instep.explore]
+    for command in two:
         with pytest.raises(TypeError):
-            command(nothing, "127.0.0.1:1")
-    for command in (instep.publish, instep.explore):
+            command(None, "127.0.0.1:1")
+    for command in one:
         with pytest.raises(TypeError):
-            command(nothing)
+            command(None)
     assert not any(tmp_path.iterdir())
