@@ -69,6 +69,8 @@ pub struct CapabilitySet {
     pub(crate) is_translated: bool,
     /// `true` if something was lost in that translation: what is not listed may still be there.
     pub(crate) lacks_entries: bool,
+    /// `true` if changes may be missing in it that a later one has: the checkpoint stays before them (O786).
+    pub(crate) lacks_changes: bool,
 }
 
 impl CapabilitySet {
