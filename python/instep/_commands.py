@@ -205,8 +205,9 @@ def publish(
 ) -> PublishReport:
     """Publish a folder, as ``instep publish`` does: write its documents as files that any web server can serve.
 
-    ``base_url`` is the URL at which the folder is served; leave it out if a configuration file or ``rebase`` gives it.
-    ``options`` are those of ``instep publish --help`` with underscores: ``dump="always"``, ``hash="sha-256,md5"``.
+    ``base_url`` is the URL at which the folder is served. Each publication needs it, unless ``instep.toml`` has it or the
+    option ``rebase`` names it. ``options`` are those of ``instep publish --help`` with underscores: ``dump="always"``,
+    ``hash="sha-256,md5"``.
 
     Files that cannot be published are in the report; a publication that fails as a whole raises a :class:`CommandError`.
     """
@@ -235,8 +236,11 @@ def explore(url: str, **options: Option) -> Tree:
 class _Command:
     """A running command, and what is kept of its events."""
 
-    def __init__(self, command: str, positional: list[Optional[Folder]], options: Mapping[str, Option]) -> None:
-        self.run = Run(command, [value for value in positional if value is not None], options)
+    def __init__(
+        self, command: str, subject: Folder, folder: Optional[Folder], options: Mapping[str, Option]
+    ) -> None:
+        # Only the folder may be missing: it would be taken for a URL that is `None`.
+        self.run = Run(command, [subject] if folder is None else [subject, folder], options)
         self.problems: list[Problem] = []
 
     def execute(self, progress: Optional[Progress]) -> Event:
@@ -261,7 +265,7 @@ class Sync(_Command):
     """A running synchronization."""
 
     def __init__(self, url: str, folder: Optional[Folder], options: Mapping[str, Option]) -> None:
-        super().__init__("sync", [url, folder], options)
+        super().__init__("sync", url, folder, options)
         self.notes: list[str] = []
 
     def keep(self, event: Event) -> None:
@@ -280,7 +284,7 @@ class Publish(_Command):
     """A running publication."""
 
     def __init__(self, folder: Folder, base_url: Optional[str], options: Mapping[str, Option]) -> None:
-        super().__init__("publish", [folder], {"base_url": base_url, **options})
+        super().__init__("publish", folder, None, {"base_url": base_url, **options})
 
     def finish(self, progress: Optional[Progress]) -> PublishReport:
         """Run to the end."""
@@ -291,7 +295,7 @@ class Audit(_Command):
     """A running audit."""
 
     def __init__(self, url: str, folder: Optional[Folder], options: Mapping[str, Option]) -> None:
-        super().__init__("audit", [url, folder], options)
+        super().__init__("audit", url, folder, options)
         self.items: list[Item] = []
 
     def keep(self, event: Event) -> None:
@@ -309,7 +313,7 @@ class Explore(_Command):
     """A running exploration."""
 
     def __init__(self, url: str, options: Mapping[str, Option]) -> None:
-        super().__init__("explore", [url], options)
+        super().__init__("explore", url, None, options)
         self.tree: Optional[Event] = None
 
     def keep(self, event: Event) -> None:

@@ -175,3 +175,18 @@ def test_o330_a_value_that_no_option_has_is_refused_before_the_run(tmp_path: pat
     with pytest.raises(TypeError, match="help is not an option of a run"):
         instep.sync("http://127.0.0.1:1/", tmp_path / "copy", help=True)
     assert not (tmp_path / "copy").exists()
+
+
+def test_o785_a_url_that_is_none_is_refused_and_the_folder_does_not_take_its_place(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    two: list[Any] = [instep.sync, instep.audit]
+    one: list[Any] = [instep.publish, instep.explore]
+    for command in two:
+        with pytest.raises(TypeError):
+            command(None, "127.0.0.1:1")
+    for command in one:
+        with pytest.raises(TypeError):
+            command(None)
+    assert not any(tmp_path.iterdir())

@@ -48,10 +48,11 @@ impl WebArchive {
     pub(crate) fn open(options: &ArchiveOptions) -> Result<Self, StoreError> {
         let records = Arc::new(ArchiveRecords::new(&options.dir, ArchiveFolder::open(options)?));
         let processed = Arc::clone(&records);
-        let io = |error| StoreError::io("write to", options.dir.display().to_string(), error);
+        // Otherwise an error would name it as a folder of the copy.
+        let dir = std::path::absolute(&options.dir).unwrap_or_else(|_| options.dir.clone());
+        let io = |error| StoreError::io("write to", dir.display().to_string(), error);
         let thread = std::thread::Builder::new().name("warc".to_owned());
         let thread = thread.spawn(move || processed.process()).map_err(io)?;
-        let dir = options.dir.clone();
         Ok(Self { dir, records, writer: Mutex::new(Some(thread)) })
     }
 

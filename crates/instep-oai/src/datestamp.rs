@@ -26,6 +26,14 @@ impl Granularity {
         }
     }
 
+    /// Returns the first second of the day or second of a time in seconds since 1970.
+    pub(crate) fn rounded_down(self, seconds: i64) -> i64 {
+        match self {
+            Self::Day => seconds - seconds.rem_euclid(86_400),
+            Self::Second => seconds,
+        }
+    }
+
     /// Writes a time in seconds since 1970, rounded down.
     pub(crate) fn write(self, seconds: i64) -> String {
         let mut text = DateTime::from_unix_seconds(seconds).to_string();
@@ -68,5 +76,7 @@ mod tests {
         }
         assert_eq!(Granularity::parse("YYYY-MM-DDThh:mm:ssZ").write(noon), "2026-01-01T12:00:00Z");
         assert_eq!(Granularity::parse("YYYY-MM-DD").write(noon), "2026-01-01");
+        assert_eq!(Granularity::Day.rounded_down(noon), noon - 12 * 3600);
+        assert_eq!(Granularity::Second.rounded_down(noon), noon);
     }
 }

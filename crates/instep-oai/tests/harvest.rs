@@ -3,6 +3,8 @@
 
 #[path = "harvest/broken.rs"]
 mod broken;
+#[path = "harvest/doubtful.rs"]
+mod doubtful;
 #[path = "harvest/faithful.rs"]
 mod faithful;
 #[path = "harvest/incomplete.rs"]

@@ -69,6 +69,7 @@ pub(super) async fn read(
     let (mut at, mut seen, mut pages) = (uri.clone(), BTreeSet::from([uri.clone()]), Vec::new());
     let mut troubles = Vec::new();
     let (stated, mut size) = (page.stated, CollectionSize::default());
+    let (mut is_circle, mut is_too_large) = (false, false);
     loop {
         if page.lacks_pages {
             let what = "it does not name the page with the activities before".to_owned();
@@ -82,7 +83,9 @@ pub(super) async fn read(
         }
         pages.push(activities);
         let Some(next) = before else { break };
-        if !seen.insert(next.clone()) || seen.len() > MOST_PAGES || size.is_too_large() {
+        is_circle = !seen.insert(next.clone());
+        is_too_large = seen.len() > MOST_PAGES || size.is_too_large();
+        if is_circle || is_too_large {
             troubles.push(Trouble::lost_entries(&next, "the pages go in a circle, or are too many"));
             break;
         }
@@ -91,7 +94,8 @@ pub(super) async fn read(
         page = parse(&download).map_err(|source| invalid(&next, source))?;
         at = next;
     }
-    if let Some(stated) = stated.filter(|stated| *stated > size.activities) {
+    let stated = stated.filter(|stated| *stated > size.activities);
+    if let Some(stated) = stated {
         let what = format!("it states {stated} activities, and its pages have {}", size.activities);
         troubles.push(Trouble::lost_entries(&uri, what));
     }
@@ -99,7 +103,11 @@ pub(super) async fn read(
     let activities = pages.into_iter().rev().flatten();
     let (capability, text) = translate(activities);
     let document = documents.keep(&uri, text.as_bytes()).map_err(|source| invalid(&uri, source))?;
-    Ok(found(asked_for, way, (capability, document), troubles))
+    let mut found = found(asked_for, way, (capability, document), troubles);
+    // A later read of a collection that is too large would not have more.
+    let lacks_changes = (is_circle || stated.is_some()) && !is_too_large;
+    found.sets.iter_mut().for_each(|set| set.lacks_changes = lacks_changes);
+    Ok(found)
 }
 
 fn found(

@@ -71,6 +71,8 @@ pub struct CapabilitySet {
     pub(crate) is_translated: bool,
     /// `true` if entries were lost in that translation: resources that are not listed may still exist.
     pub(crate) lacks_entries: bool,
+    /// `true` if changes may be missing in it that a later one has: the checkpoint stays before them (O786).
+    pub(crate) lacks_changes: bool,
 }
 
 impl CapabilitySet {

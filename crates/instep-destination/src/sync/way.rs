@@ -60,6 +60,11 @@ fn stay_at_least(checkpoint: &mut Checkpoint, held: Option<&Checkpoint>) {
     }
 }
 
+/// Returns the checkpoint after listed changes; `None` if it stays, because some of them may be missing (O786).
+fn passed(found: &CapabilitySet, checkpoint: Checkpoint) -> Option<Checkpoint> {
+    (!found.lacks_changes).then_some(checkpoint)
+}
+
 /// The time for which a deletion is remembered after no Change List has it any more, in microseconds: 30 days.
 const REMEMBERED: i64 = 30 * 86_400 * 1_000_000;
 
@@ -236,7 +241,7 @@ impl SyncRun<'_> {
         let way = self.carrier_of_changes(found, set, choice, &held, read.packages).await?;
         Ok(Planned {
             choice: way.choice,
-            checkpoint: Some(read.checkpoint),
+            checkpoint: passed(found, read.checkpoint),
             inventory: None,
             carrier: way.carrier,
         })
@@ -270,12 +275,12 @@ impl SyncRun<'_> {
         let reached = self.believed(read.checkpoint.datetime);
         set.forgets_before = begins
             .zip(reached)
-            .filter(|_| lost.is_empty())
+            .filter(|_| lost.is_empty() && !found.lacks_changes)
             .map(|(begins, reached)| forgettable(begins, reached));
         let way = self.carrier_of_changes(found, set, choice, &since, read.packages).await?;
         Ok(Planned {
             choice: way.choice,
-            checkpoint: Some(read.checkpoint),
+            checkpoint: passed(found, read.checkpoint),
             inventory: None,
             carrier: way.carrier,
         })

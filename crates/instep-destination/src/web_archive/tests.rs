@@ -317,3 +317,12 @@ fn o585_a_member_whose_file_cannot_be_opened_fails_the_archive_and_is_not_left_o
     archive.member("http://example.com/a", None, Err(StoreError::io("open", "a", io::ErrorKind::Other)));
     assert!(archive.keep().is_err());
 }
+
+#[test]
+fn o784_an_archive_that_cannot_be_written_is_not_named_as_a_folder_of_the_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let to_root: PathBuf = std::env::current_dir().unwrap().components().skip(1).map(|_| "..").collect();
+    let archive = open(&to_root.join(folder.path().strip_prefix("/").unwrap()));
+    let error = crate::Error::from(archive.failed(io::Error::other("full"))).below(Path::new("the copy"));
+    assert!(!error.to_string().contains("the copy"), "{error}");
+}

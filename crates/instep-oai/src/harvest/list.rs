@@ -62,24 +62,29 @@ impl Harvest<'_> {
         commit.finish(Some((format, &at)))
     }
 
-    /// Returns `true` if the repository does not list deletions, or records may have left the set that is harvested, and
-    /// the last comparison is too long ago.
+    /// Returns `true` if the repository does not list deletions, records may have left the set that is harvested, or a list
+    /// may have lacked records, and the last comparison is too long ago.
     pub(super) fn inventory_is_due(
         &self,
         format: &str,
         identity: &RepositoryIdentity,
     ) -> Result<bool, HarvestError> {
         let last = self.state.position(format)?.inventoried_at;
+        if last == Some(AT_ONCE) {
+            return Ok(true);
+        }
         let every = i64::try_from(self.options.inventory_every.as_secs()).unwrap_or(i64::MAX);
         // A record that leaves a set is in no list of the set, not even as deleted.
         let leaves_sets = self.repository.url.set.is_some();
         let every = match identity.deletions {
+            // The list since the last comparison may lack records.
+            _ if last.is_some_and(i64::is_negative) => every,
             DeletionPolicy::Persistent if leaves_sets => every.saturating_mul(7),
-            DeletionPolicy::Persistent => return Ok(last == Some(AT_ONCE)),
+            DeletionPolicy::Persistent => return Ok(false),
             DeletionPolicy::Transient => every.saturating_mul(7),
             DeletionPolicy::No => every,
         };
-        Ok(last.is_none_or(|last| now().saturating_sub(last) >= every))
+        Ok(last.is_none_or(|last| now().saturating_sub(last.abs()) >= every))
     }
 
     /// Compares the held records with the identifiers of all records: missing ones are deleted. If there are records
@@ -90,14 +95,24 @@ impl Harvest<'_> {
         identity: &mut RepositoryIdentity,
     ) -> Result<(), HarvestError> {
         let held = self.state.position(format)?;
-        let mut at = ListPosition { run: self.state.next_run()?, is_whole: true, ..ListPosition::default() };
+        // A list that only has to show missing records continues at its last datestamp if it loses its token; one that
+        // decides about deletions begins again.
+        let is_ordered =
+            identity.deletions == DeletionPolicy::Persistent && self.repository.url.set.is_none();
+        let mut at = ListPosition {
+            run: self.state.next_run()?,
+            is_whole: true,
+            is_ordered,
+            inventoried_at: Some(now()),
+            ..ListPosition::default()
+        };
         if !self.parts(format, ListVerb::Identifiers, &mut at, identity).await? {
             return Ok(());
         }
         let mut after = ListPosition {
             run: at.run,
             next_from: held.next_from.filter(|_| !at.has_strangers),
-            inventoried_at: Some(now()),
+            inventoried_at: at.inventoried_at,
             ..held
         };
         let mut commit = self.state.begin(&mut self.folder)?;

@@ -27,6 +27,8 @@ pub(crate) struct OaiResponse {
     pub(crate) has_list: bool,
     /// The token of the next part; `None` if there is none or it is empty.
     pub(crate) token: Option<String>,
+    /// `true` if it says that the list ends here, with an empty token.
+    pub(crate) has_end: bool,
     /// The number of records that the repository states for the whole list.
     pub(crate) list_size: Option<u64>,
     /// The prefixes of `ListMetadataFormats`.

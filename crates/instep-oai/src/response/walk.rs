@@ -109,7 +109,9 @@ impl<'t> ResponseReader<'t> {
                 "header" => self.response.records.push(header_alone(&tag)),
                 "OAI-PMH" => self.has_root = true,
                 "ListRecords" | "ListIdentifiers" | "GetRecord" => self.response.has_list = true,
-                "resumptionToken" => self.response.list_size = list_size(&tag),
+                "resumptionToken" => {
+                    (self.response.list_size, self.response.has_end) = (list_size(&tag), true);
+                }
                 "error" => self.response.errors.push(protocol_error(&tag, String::new())),
                 _ if !self.has_root => return Err(BREAKS_OFF.to_owned().into()),
                 _ => {}
@@ -159,6 +161,7 @@ impl<'t> ResponseReader<'t> {
             "resumptionToken" => {
                 self.response.list_size = list_size(tag);
                 self.response.token = Some(self.words()?).filter(|token| !token.is_empty());
+                self.response.has_end = self.response.token.is_none();
             }
             _ => self.skip()?,
         }

@@ -178,6 +178,37 @@ fn o88_a_collection_whose_pages_are_missing_is_not_taken_for_complete() {
 }
 
 #[test]
+fn o786_activities_on_pages_that_were_missing_are_applied_when_the_pages_are_there_again() {
+    let pages: [&[(&str, &str, &str)]; 3] = [
+        &[("Create", "iiif/1/manifest", "2026-01-01T00:00:00Z")],
+        &[("Create", "iiif/2/manifest", "2026-01-01T00:00:01Z")],
+        &[("Create", "iiif/3/manifest", "2026-01-01T00:00:02Z")],
+    ];
+    for lost in ["a circle", "a page without activities"] {
+        let dir = TempDir::new().unwrap();
+        let source = FakeSource::start();
+        (1..=3).for_each(|number| manifest(&source, number, "first"));
+        serve_collection(&source, &pages);
+        let mut all = json!({ "type": "OrderedCollection", "last": { "id": source.url("activity/page-2") } });
+        let mut page = json!({ "type": "OrderedCollectionPage", "orderedItems": [] });
+        if lost == "a circle" {
+            page["prev"] = json!({ "id": source.url("activity/page-2") });
+        } else {
+            all["totalItems"] = json!(3);
+        }
+        serve_json(&source, "activity/all", &all);
+        serve_json(&source, "activity/page-1", &page);
+        let run = sync(&source, &dir).with_code(3);
+        let copy = dir.path().join("copy");
+        assert!(copy.join("iiif/3/manifest").exists() && !copy.join("iiif/2/manifest").exists(), "{run:?}");
+
+        serve_collection(&source, &pages);
+        let run = sync(&source, &dir).with_code(0);
+        assert_eq!(Tree::of(&copy).names().len(), 3, "{lost}: {run:?}");
+    }
+}
+
+#[test]
 fn a_collection_without_times_is_an_inventory() {
     let dir = TempDir::new().unwrap();
     let source = FakeSource::start();

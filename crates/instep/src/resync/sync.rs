@@ -193,6 +193,8 @@ impl ResyncSync {
         let last_change = status::last_change(Path::new("."), &list);
         add(last_change.is_some(), "--adopt");
         let is_copy = folder.join(".instep").exists();
+        // A baseline of the reference client looks at the files, and a run over a copy only at what it has recorded.
+        add(self.baseline && is_copy, "--repair");
         let beginning = self.from.or(last_change.filter(|_| !is_copy)).filter(|_| self.incremental);
         if let Some(beginning) = beginning {
             arguments.push(format!("--since={beginning}"));

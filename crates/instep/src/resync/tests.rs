@@ -60,6 +60,18 @@ fn a_command_line_is_translated_into_the_equivalent_one() {
 }
 
 #[test]
+fn o783_a_baseline_over_a_copy_fetches_files_again_that_somebody_removed_or_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let translated = |mode: &str| {
+        let line = format!("{mode} http://example.com {}", folder.path().display());
+        sync(&line).unwrap().arguments[3..].join(" ")
+    };
+    assert_eq!((translated("-b").as_str(), translated("-i").as_str()), ("", ""));
+    std::fs::create_dir(folder.path().join(".instep")).unwrap();
+    assert_eq!((translated("-b").as_str(), translated("-i").as_str()), ("--repair", ""));
+}
+
+#[test]
 fn an_option_without_a_counterpart_is_refused_with_a_reason() {
     for (option, reason) in [
         ("--noauth", "--allow-origin"),

@@ -66,11 +66,7 @@ impl EndlessList {
             Answered::End if at.is_ordered && self.begun_again_from == Some(at.began_from) => {
                 (at.is_ordered, at.began_from) = (false, at.next_from);
             }
-            Answered::End => {
-                // "No records" in answer to a token may mean that the rest of the list was lost.
-                at.is_whole &= at.token.is_none();
-                return Ok(true);
-            }
+            Answered::End => return Ok(true),
             Answered::Again => {
                 let is_further = self.begun_again_from.replace(at.began_from) != Some(at.began_from);
                 self.expired = if is_further { 0 } else { self.expired + 1 };
@@ -122,7 +118,8 @@ impl Harvest<'_> {
         identity: &mut RepositoryIdentity,
     ) -> Result<bool, HarvestError> {
         let mut endless = EndlessList::default();
-        let mut size = ListSize::begin(at.token.is_none());
+        let mut size = ListSize::resume(at.token.is_none(), at.began_from != at.next_from);
+        let mut has_errors = false;
         loop {
             if (self.ends)() {
                 return Ok(false);
@@ -134,16 +131,28 @@ impl Harvest<'_> {
             // Set even if nothing is new: the next list begins at a time of the repository's clock, never of this machine's.
             at.started_at = at.started_at.or_else(|| seconds(&response.date));
             if !response.errors.is_empty() && response.records.is_empty() {
+                let began_from = at.began_from;
                 let answered = self.answered(&response, &url, at, identity).await?;
                 if endless.ends_with(answered, at, &url)? {
+                    // "No records" in answer to a token may mean that the rest of the list was lost.
+                    let is_cut = at.token.is_some();
+                    self.end(at, &size, &url, is_cut, has_errors);
                     return Ok(true);
                 }
-                size.begin_again();
+                if at.began_from == at.next_from {
+                    size = ListSize::begin();
+                } else if at.began_from == began_from {
+                    size.begin_again();
+                } else {
+                    size.begin_later();
+                }
                 continue;
             }
             endless.check(&response, format, &url, self.report.seen)?;
-            // If the last part has no records, the rest of the list may have been lost.
-            at.is_whole &= at.token.is_none() || !response.records.is_empty() || response.token.is_some();
+            has_errors |= !response.errors.is_empty();
+            // If the last part has no records, and does not say that it is the last one, the rest may have been lost.
+            let has_more = !response.records.is_empty() || response.token.is_some() || response.has_end;
+            let is_cut = at.token.is_some() && !has_more;
             self.part(format, listing, &response, &url, at)?;
             if !response.is_whole {
                 // The received records are held; without the end of the response it is unknown if there is a token.
@@ -151,20 +160,34 @@ impl Harvest<'_> {
                     "half a list: the response is truncated; the next harvest requests the rest of the list";
                 return Err(HarvestError::Unusable { url, what });
             }
-            size.count(&response);
+            size.count(&response, identity.granularity);
             if at.token.is_none() {
                 if size.lacks_rest() && at.began_from != at.next_from {
                     // Its records are in another order than that of their datestamps: the older ones are still to come.
                     (at.is_ordered, at.began_from) = (false, at.next_from);
-                    (endless.circle, size) = (Circle::default(), ListSize::begin(true));
+                    (endless.circle, size) = (Circle::default(), ListSize::begin());
                     continue;
                 }
-                if let Some(what) = size.shortage() {
-                    at.is_whole = false;
-                    self.monitor.problem(&PublishProblem::warning(url, what));
-                }
+                self.end(at, &size, &url, is_cut, has_errors);
                 return Ok(true);
             }
+        }
+    }
+
+    /// Judges a list at its end. One that may lack records deletes nothing, and the records are compared.
+    fn end(&self, at: &mut ListPosition, size: &ListSize, url: &str, is_cut: bool, has_errors: bool) {
+        let shortage = size.shortage();
+        // A list that began again at its last datestamp lacks older records if it is in another order.
+        let is_suspect = has_errors || at.began_from != at.next_from;
+        let is_complete = size.is_complete();
+        // Some repositories cut each list off: one comparison is enough for them.
+        let is_first_cut = is_cut && at.inventoried_at.is_none();
+        if shortage.is_some() || (!is_complete && (is_suspect || is_first_cut)) {
+            at.doubt();
+        }
+        at.is_whole &= is_complete || !is_cut;
+        if let Some(what) = shortage {
+            self.monitor.problem(&PublishProblem::warning(url, what));
         }
     }
 

@@ -27,7 +27,8 @@ pub(crate) struct ListPosition {
     pub(crate) has_strangers: bool,
     /// The datestamp that the next list begins at; `None` before the first one was complete.
     pub(crate) next_from: Option<i64>,
-    /// The last time at which all held records were compared with those of the repository.
+    /// The last time at which all held records were compared with those of the repository; negative, or 0, if a list since
+    /// then may lack records.
     pub(crate) inventoried_at: Option<i64>,
 }
 
@@ -36,6 +37,13 @@ impl ListPosition {
     pub(crate) fn pass(&mut self, datestamp: Option<i64>) {
         self.is_ordered &= datestamp.is_some() && self.reached_at <= datestamp;
         self.reached_at = self.reached_at.max(datestamp);
+    }
+
+    /// Notes that the list may lack records although it has ended: nothing is deleted because of it, and the next comparison
+    /// is made also if the repository lists deletions.
+    pub(crate) fn doubt(&mut self) {
+        self.is_whole = false;
+        self.inventoried_at = Some(-self.inventoried_at.map_or(0, i64::abs));
     }
 }
 
