@@ -9,11 +9,14 @@ impl<K: Ord + Clone> WorkerLanes<K> {
     pub(crate) fn note_pause(&mut self, now: Duration, lane: &K, pause: LanePause) -> Option<Duration> {
         let kept = self.lanes.get_mut(lane)?;
         let until = now + pause.length;
-        // A longer one that is still to be passed on takes the place of this one.
-        let is_known =
-            |known: KnownPause| known.number == pause.number || !known.is_passed_on && known.until > until;
-        if kept.pause.is_some_and(is_known) {
-            return None;
+        if let Some(known) = &mut kept.pause {
+            // A longer one takes the place of this one in the row, also if it was there before: the worker that wrote this one
+            // had not read it.
+            let is_longer = known.until > until;
+            if known.number == pause.number || is_longer {
+                known.is_passed_on &= known.number == pause.number;
+                return None;
+            }
         }
         kept.pause = Some(KnownPause { number: pause.number, until, is_passed_on: true });
         Some(pause.length)
@@ -66,5 +69,29 @@ mod tests {
             |step: &LaneStep<_>| matches!(step, LaneStep::BeginPause(..) | LaneStep::EndPause(..));
         assert!(!lanes.steps(seconds(20)).iter().any(is_of_pause));
         assert!(lanes.steps(seconds(60)).contains(&LaneStep::EndPause("a", 7)));
+    }
+
+    #[test]
+    fn o647_a_shorter_pause_in_the_row_does_not_end_a_longer_one_that_was_there_before() {
+        let seconds = Duration::from_secs;
+        let pause = |number, length| LanePause { number, length: seconds(length) };
+        let [mut first, mut second] = [1, 2].map(WorkerLanes::new);
+        first.asked_to_pause(seconds(0), "a", pause(7, 60));
+        first.pause_passed_on(&"a", 7);
+        // The second worker had not read the row when its host requested a pause, and wrote over it.
+        second.asked_to_pause(seconds(1), "a", pause(8, 5));
+        second.pause_passed_on(&"a", 8);
+        assert_eq!(first.note_pause(seconds(2), &"a", pause(8, 5)), None);
+        let again = LaneStep::BeginPause("a", pause(7, 58));
+        assert!(first.steps(seconds(2)).contains(&again));
+        first.pause_passed_on(&"a", 7);
+        assert!(!first.steps(seconds(2)).contains(&again), "it is written once");
+        assert_eq!(second.note_pause(seconds(2), &"a", pause(7, 58)), Some(seconds(58)));
+        assert!(second.steps(seconds(6)).iter().all(|step| !matches!(step, LaneStep::EndPause(..))));
+        // Neither of them writes again what both know.
+        assert_eq!(first.note_pause(seconds(3), &"a", pause(7, 58)), None);
+        for lanes in [&first, &second] {
+            assert!(lanes.steps(seconds(3)).iter().all(|step| !matches!(step, LaneStep::BeginPause(..))));
+        }
     }
 }
