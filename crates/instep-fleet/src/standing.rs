@@ -45,6 +45,12 @@ impl FleetSource {
         self.standing.state(self.definition.approve, now)
     }
 
+    /// Returns `true` if the end of a look was written down, and no look has begun since.
+    pub(crate) fn shows_end_of(&self, look: SourceHold, end: &SourceStanding) -> bool {
+        let Self { hold, standing, .. } = self;
+        hold.worker.is_none() && hold.epoch == look.epoch && standing.ended == end.ended
+    }
+
     /// Returns the number of the worker that runs it now.
     pub fn worker(&self) -> Option<WorkerId> {
         self.hold.worker

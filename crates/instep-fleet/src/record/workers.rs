@@ -172,8 +172,9 @@ impl FleetRecord {
     /// this worker's: nothing is written then.
     pub(crate) fn finish(&self, ending: &LookEnding) -> Result<Option<FleetSource>, FleetError> {
         let LookEnding { name, hold, standing, .. } = ending;
-        let mut source = None;
+        let (mut source, mut was_tried) = (None, false);
         self.engine.transaction(&mut |statements| {
+            let is_repeated = std::mem::replace(&mut was_tried, true);
             let sql = format!(
                 "UPDATE source SET {}, worker = NULL, changed = {{next}}
                  WHERE name = $1 AND worker = $19 AND epoch = $20 RETURNING {}",
@@ -184,6 +185,12 @@ impl FleetRecord {
             fields.extend([hold.worker.into(), hold.epoch.into()]);
             source = self.first(statements, &sql, &fields)?;
             if source.is_none() {
+                // The attempt before may have written it, and the answer was lost. This worker is then the one that listens to
+                // the Source.
+                if is_repeated {
+                    source =
+                        self.one(statements, name)?.filter(|source| source.shows_end_of(*hold, standing));
+                }
                 return Ok(());
             }
             if let Some(sample) = &ending.sample {

@@ -58,3 +58,40 @@ fn o719_an_action_whose_answer_was_lost_is_done_and_is_in_the_log_once() {
     let unknown = record.operate(SourceOperation::Forget, &[name("b")], ("ada", 3)).unwrap_err();
     assert!(matches!(unknown, FleetError::Unknown { .. }), "{unknown}");
 }
+
+#[test]
+fn o648_a_look_whose_end_was_recorded_without_an_answer_has_ended_on_its_worker() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut record = FleetRecord::open(&FleetPlace::in_folder(dir.path())).unwrap();
+    record.add(&[SourceDefinition::new(name("a"), "https://a.example/")], 1).unwrap();
+    let worker = FleetWorker { id: 1, name: "w".to_owned(), url: None, began: 1, running: 0, beat: 0 };
+    record.register(&worker).unwrap();
+    let claim = record.claim(1, (&name("a"), 0), ("https://a.example", 4), 5).unwrap();
+    let Claim::Taken(held) = claim else { panic!("it is free") };
+    let look = LookSample {
+        at: 9,
+        exit_code: 0,
+        lag: None,
+        held: 0,
+        bytes: 0,
+        pending: 0,
+        changed: 0,
+        transferred: 0,
+    };
+    let mut ending = LookEnding {
+        name: name("a"),
+        hold: held.hold,
+        standing: held.standing,
+        sample: Some(look),
+        alert: None,
+        survey: None,
+    };
+    ending.standing.ended = Some(9);
+    record.engine = Box::new(RepeatingEngine(record.engine));
+    let ended = record.finish(&ending).unwrap().unwrap();
+    assert_eq!((ended.hold.worker, ended.standing.ended), (None, Some(9)));
+    assert_eq!(record.looks(&name("a")).unwrap().len(), 1, "it is recorded once");
+    // What is recorded is not the end of any other look.
+    ending.standing.ended = Some(10);
+    assert!(record.finish(&ending).unwrap().is_none());
+}
