@@ -195,9 +195,8 @@ impl ExportTally {
 
     fn problem(&mut self, uri: &str, what: &str, output: &Output) {
         self.problems += 1;
-        output.log(LineLevel::Warn, &format!("{uri}: {what}"));
-        output.object(
-            "problem",
+        output.problem(
+            (LineLevel::Warn, &format!("{uri}: {what}")),
             json!({ "severity": "error", "kind": "storage", "uri": uri, "what": what, "hint": null }),
         );
     }

@@ -170,9 +170,9 @@ fn folder_or_objects(text: &str) -> Result<PathBuf, String> {
 /// Reports the records of a web archive that cannot be published. Returns `true` if a record is invalid.
 fn show_faults(unpacked: &Unpacked, output: &Output) -> bool {
     for fault in &unpacked.faults {
-        output.log(LineLevel::Warn, fault);
         let archive = unpacked.manifest.display().to_string();
-        output.object("problem", json!({ "subject": archive, "what": fault, "skipped": true }));
+        output
+            .problem((LineLevel::Warn, fault), json!({ "subject": archive, "what": fault, "skipped": true }));
     }
     if unpacked.elsewhere > 0 {
         let elsewhere = counted(unpacked.elsewhere, "record");

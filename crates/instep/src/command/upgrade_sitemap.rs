@@ -162,10 +162,10 @@ fn show(faults: &EntryFaults, output: &Output) {
     };
     problems.extend(faults.repeated.iter().map(again));
     for what in problems {
-        output.object("problem", json!({ "subject": subject, "what": what, "skipped": true }));
-        if !output.json {
-            output.log(LineLevel::Error, &format!("! {}: {}", name(&subject), name(&what)));
-        }
+        output.problem(
+            (LineLevel::Error, &format!("! {}: {}", name(&subject), name(&what))),
+            json!({ "subject": subject, "what": what, "skipped": true }),
+        );
     }
 }
 

@@ -99,6 +99,15 @@ impl Output {
         }
     }
 
+    /// Writes a problem once: as a line on standard error for people, or as an object for programs.
+    pub(crate) fn problem(&self, (level, line): (LineLevel, &str), fields: impl Serialize) {
+        if self.json {
+            self.object("problem", fields);
+        } else {
+            self.log(level, line);
+        }
+    }
+
     /// Writes information that is not a result to standard error. It is left out with `--quiet` and `--json`.
     pub(crate) fn note(&self, text: impl AsRef<str>) {
         if !self.quiet && !self.json {

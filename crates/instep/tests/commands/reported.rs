@@ -1,6 +1,6 @@
 //! Rounds and reported changes that seem to succeed and have no effect: the output says so.
 
-use crate::support::{BASE, folder, instep, output_of, publish, run};
+use crate::support::{BASE, ServedSource, folder, instep, output_of, publish, run};
 
 #[test]
 fn o216_a_round_in_which_the_source_was_away_does_not_say_nothing_new() {
@@ -62,4 +62,23 @@ fn o243_a_feed_and_a_sitemap_warn_of_resources_on_another_host() {
     let said =
         run(folder.path(), &["upgrade-sitemap", "sitemap.xml", "--base-url", "http://site.example/"], 0);
     assert!(said.contains("http://elsewhere.example/p is on another host"), "{said}");
+}
+
+#[test]
+fn o649_a_problem_is_a_line_for_people_or_for_programs_and_not_both() {
+    let folder = folder(&[("data/a.txt", "a"), ("list", "https://a.example/\nftp://b.example/\n")]);
+    let ServedSource { url, .. } = &ServedSource::start(folder.path());
+    run(folder.path(), &["sync", url, "copy"], 0);
+    std::fs::write(folder.path().join("copy/a.txt"), "b").unwrap();
+    for (arguments, again) in [
+        (["export", "copy", "--folder", "files"], ["export", "copy", "--folder", "files2"]),
+        (["source", "import", "list", "--fleet=f"], ["source", "import", "list", "--fleet=g"]),
+    ] {
+        let shown = instep(folder.path(), &arguments).output().unwrap();
+        assert_eq!((shown.status.code(), shown.stderr.is_empty()), (Some(3), false), "{shown:?}");
+        let shown = instep(folder.path(), &again).arg("--json").output().unwrap();
+        assert_eq!((shown.status.code(), shown.stderr.is_empty()), (Some(3), true), "{shown:?}");
+        let lines = String::from_utf8(shown.stdout).unwrap();
+        assert_eq!(lines.matches("\"type\":\"problem\"").count(), 1, "{lines}");
+    }
 }

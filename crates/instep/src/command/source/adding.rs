@@ -177,8 +177,10 @@ impl ImportArgs {
             }
         }
         for fault in &faults {
-            output.log(LineLevel::Error, &format!("! {shown}, {fault}"));
-            output.object("problem", json!({ "subject": shown, "what": fault.to_string(), "skipped": true }));
+            output.problem(
+                (LineLevel::Error, &format!("! {shown}, {fault}")),
+                json!({ "subject": shown, "what": fault.to_string(), "skipped": true }),
+            );
         }
         let mut record = FleetRecord::open(fleet)?;
         let known = record.sources()?;
