@@ -251,7 +251,9 @@ fn with_variables(command: clap::Command) -> clap::Command {
         let name = global::variable(long);
         match arg.get_action() {
             ArgAction::SetTrue => arg.value_parser(switch).env(name).hide_env(true),
-            ArgAction::Set | ArgAction::Append | ArgAction::Count => arg.env(name).hide_env(true),
+            // A negative number is a wrong value of the option before it, and no option that does not exist.
+            ArgAction::Set | ArgAction::Append => arg.env(name).hide_env(true).allow_negative_numbers(true),
+            ArgAction::Count => arg.env(name).hide_env(true),
             _ => arg,
         }
     })

@@ -80,6 +80,21 @@ fn p20_a_wrong_number_address_or_place_says_what_to_write() {
 }
 
 #[test]
+fn o651_a_negative_number_is_a_wrong_value_of_its_option() {
+    let folder = folder(&[]);
+    for arguments in [
+        &["publish", "data", "--base-url", BASE, "--closed-lists", "-1"][..],
+        &["sync", "http://a.example/", "copy", "--transfers", "-1"],
+        &["sync", "http://a.example/", "copy", "--bwlimit", "-1"],
+        &["run", "--runs", "-1"],
+    ] {
+        let wrong = run(folder.path(), arguments, 2);
+        assert!(wrong.contains("invalid value '-1' for '--"), "{wrong}");
+        assert!(!wrong.contains("-- -1"), "{wrong}");
+    }
+}
+
+#[test]
 fn p25_a_configuration_that_cannot_be_read_is_named_without_the_usage_of_commands() {
     let folder = folder(&[("data/a.txt", "one"), ("broken.toml", "a = [\n")]);
     for (file, said) in
