@@ -5,6 +5,8 @@ mod acting;
 mod adding;
 mod listing;
 
+use std::collections::BTreeSet;
+
 use clap::{Args, Subcommand};
 use instep_fleet::{FleetPlace, FleetRecord, SourceName, SourceOperation};
 use serde_json::json;
@@ -114,8 +116,12 @@ impl NamesArgs {
         (action, outcome): (&str, &str),
         output: &Output,
     ) -> anyhow::Result<Exit> {
-        FleetRecord::existing(fleet)?.operate(operation, &self.names, (&operator(), seconds()))?;
-        for name in &self.names {
+        let Self { mut names } = self;
+        // A name that is given twice is of one Source, which can be removed once.
+        let mut given = BTreeSet::new();
+        names.retain(|name| given.insert(name.clone()));
+        FleetRecord::existing(fleet)?.operate(operation, &names, (&operator(), seconds()))?;
+        for name in &names {
             output.closing(format!("{name}: {outcome}"));
             output.object("source", json!({ "name": name, "action": action }));
         }

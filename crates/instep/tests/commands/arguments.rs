@@ -95,6 +95,14 @@ fn o651_a_negative_number_is_a_wrong_value_of_its_option() {
 }
 
 #[test]
+fn o661_a_source_that_is_named_twice_is_acted_upon_once() {
+    let folder = folder(&[("list", "https://a.example/\nhttps://b.example/\n")]);
+    run(folder.path(), &["source", "import", "list"], 0);
+    let done = run(folder.path(), &["source", "remove", "a.example", "b.example", "a.example"], 0);
+    assert_eq!(done, "a.example: removed; its copy stays\nb.example: removed; its copy stays\n");
+}
+
+#[test]
 fn p25_a_configuration_that_cannot_be_read_is_named_without_the_usage_of_commands() {
     let folder = folder(&[("data/a.txt", "one"), ("broken.toml", "a = [\n")]);
     for (file, said) in
