@@ -183,14 +183,19 @@ impl SourceDefinition {
         options.access.allow_origins.clone_from(&self.allow_origins);
         let read = |path: &Path| {
             let text = fs::read_to_string(path);
-            let text = text.map_err(|error| usage(format!("Cannot read {}: {error}", path.display())))?;
-            Ok::<_, Error>(Secret::new(text.trim()))
+            text.map_err(|error| usage(format!("Cannot read {}: {error}", path.display())))
         };
         if let Some(path) = &self.bearer_file {
-            options.access.credentials.push(Credential::Bearer { origin: None, token: read(path)? });
+            let text = read(path)?;
+            let token = text.trim();
+            // An empty one would be sent, and its refusal would be a failure of the Source, up to quarantine.
+            if token.is_empty() {
+                return Err(usage(format!("{} is empty; write the secret into it", path.display())));
+            }
+            options.access.credentials.push(Credential::Bearer { origin: None, token: Secret::new(token) });
         }
         if let Some(path) = &self.netrc_file {
-            options.access.netrc = Some(read(path)?);
+            options.access.netrc = Some(Secret::new(read(path)?.trim()));
         }
         Ok(options)
     }
@@ -235,4 +240,27 @@ pub fn plain_url(url: &str) -> Result<String, String> {
     let path = path.split('#').next().unwrap_or_default();
     let slash = if path.starts_with('/') { "" } else { "/" };
     Ok(format!("{origin}{slash}{path}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o662_a_file_of_a_token_that_is_empty_is_a_mistake_on_this_side() {
+        let dir = tempfile::tempdir().unwrap();
+        let token = dir.path().join("token");
+        let mut definition = SourceDefinition::new("a".parse().unwrap(), "https://a.example/");
+        definition.bearer_file = Some(token.clone());
+        for (text, is_used) in [("", false), (" \n", false), ("secret\n", true)] {
+            fs::write(&token, text).unwrap();
+            match definition.run_options(&FleetOptions::new(dir.path())) {
+                Ok(_) => assert!(is_used, "{text:?}"),
+                Err(Error::Usage { what }) => {
+                    assert!(!is_used && what.contains("write the secret into it"), "{what}");
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
 }
