@@ -26,7 +26,7 @@ struct SourceTables {
 struct SourceTable {
     name: Spanned<String>,
     url: Spanned<String>,
-    into: Option<PathBuf>,
+    into: Option<Spanned<String>>,
     every: Option<Spanned<String>>,
     at: Option<Spanned<OneOrMore>>,
     #[serde(default)]
@@ -115,7 +115,10 @@ fn definition(table: SourceTable) -> Result<SourceDefinition, TableFault> {
     let url_at = table.url.span().start;
     let url = values::url(table.url.get_ref()).map_err(|error| (url_at, format!("url: {error}")))?;
     let mut definition = SourceDefinition::new(name, url.into_string());
-    definition.into = table.into;
+    let folder = |into: Spanned<String>| {
+        values::path(into.get_ref()).map_err(|error| (into.span().start, format!("into: {error}")))
+    };
+    definition.into = table.into.map(folder).transpose()?;
     definition.cadence = match (table.every, table.at) {
         (Some(every), Some(_)) => {
             return Err((every.span().start, "write every or at, not both".to_owned()));
@@ -204,6 +207,14 @@ mod tests {
                 read(&format!("[[source]]\nname = 'a'\nurl = 'https://a.example/'\n{key}\n")).unwrap_err();
             assert!(what.contains(part), "{what}");
         }
+    }
+
+    #[test]
+    fn o663_a_url_is_refused_as_the_folder_of_a_copy() {
+        let table = "[[source]]\nname = 'a'\nurl = 'https://a.example/'\ninto = 's3://bucket/a'\n";
+        let (at, what) = read(table).unwrap_err();
+        assert!(what.contains("into: \"s3://bucket/a\" is not a folder"), "{what}");
+        assert_eq!(line(table, at), 4);
     }
 
     #[test]
