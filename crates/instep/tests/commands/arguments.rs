@@ -103,6 +103,19 @@ fn o661_a_source_that_is_named_twice_is_acted_upon_once() {
 }
 
 #[test]
+fn o664_an_empty_name_of_the_folder_of_a_fleet_makes_no_fleet_of_the_working_folder() {
+    let folder = folder(&[("instep.toml", "[run]\nfleet = ''\n")]);
+    for arguments in [&["source", "list", "--fleet", ""][..], &["run", "--fleet", ""], &["run"]] {
+        let said = run(folder.path(), arguments, 2);
+        assert!(said.contains("it is empty; name the folder of the fleet"), "{said}");
+    }
+    let mut command = instep(folder.path(), &["source", "list"]);
+    command.env("INSTEP_FLEET", "");
+    assert!(output_of(command, 2).contains("INSTEP_FLEET"));
+    assert!(!folder.path().join(".instep").exists());
+}
+
+#[test]
 fn p25_a_configuration_that_cannot_be_read_is_named_without_the_usage_of_commands() {
     let folder = folder(&[("data/a.txt", "one"), ("broken.toml", "a = [\n")]);
     for (file, said) in
