@@ -17,7 +17,7 @@ use super::{
 use crate::{
     DeletionGuard, Error,
     catalogue::{Catalogue, Observation, Recorded, Resource, Snapshot},
-    content::Holdings,
+    content::{Holdings, NAMED},
 };
 
 /// Bytes of keys that are held in memory; more go to a temporary file.
@@ -136,7 +136,12 @@ impl WithheldDeletions {
         let (named, configured) = ([0, u8::MAX], holdings.numbers());
         self.each(&mut |key| {
             if let Some(held) = snapshot.resource(&key)? {
-                let left = held.sets & !sets_elsewhere(&held, snapshot, holdings)?;
+                let elsewhere = sets_elsewhere(&held, snapshot, holdings)?;
+                // A preview has not recorded the line either, and counts it among the resources that it found.
+                if options.found.is_none() && waits_for_line(&held, elsewhere, holdings) {
+                    return Ok(());
+                }
+                let left = held.sets & !elsewhere.unwrap_or_default();
                 let unpublished = never.sets_of(held.uri.as_str());
                 count(&mut losses.unpublished, left & unpublished);
                 count(&mut losses.gone, left & !unpublished);
@@ -178,10 +183,16 @@ impl WithheldDeletions {
         let mut batch = Vec::new();
         self.each(&mut |key| {
             let held = snapshot.resource(&key)?;
-            let stays_in = held.map_or(Ok(0), |held| sets_elsewhere(&held, &snapshot, holdings))?;
-            batch.push(match stays_in {
+            let elsewhere = match &held {
+                Some(held) => sets_elsewhere(held, &snapshot, holdings)?,
+                None => None,
+            };
+            if held.is_some_and(|held| waits_for_line(&held, elsewhere, holdings)) {
+                return Ok(());
+            }
+            batch.push(match elsewhere.unwrap_or_default() {
                 0 => Observation::Gone { key },
-                _ => Observation::Moved { key, stays_in },
+                stays_in => Observation::Moved { key, stays_in },
             });
             if batch.len() == GROUP {
                 recorded.add(&record(std::mem::take(&mut batch))?);
@@ -242,13 +253,22 @@ fn recently_deleted(holdings: &Holdings) -> Vec<u64> {
 }
 
 /// Returns the sets of a resource that is gone in which its URI is now that of another one: to their readers it never went.
-fn sets_elsewhere(held: &Resource, snapshot: &Snapshot, holdings: &Holdings) -> Result<u64, Error> {
-    let mut sets = 0;
+/// Returns `None` if no other one has its URI.
+fn sets_elsewhere(held: &Resource, snapshot: &Snapshot, holdings: &Holdings) -> Result<Option<u64>, Error> {
+    let mut sets = None;
     for key in holdings.keys_of(held.uri.as_str()).filter(|key| *key != held.key) {
-        let other = snapshot.resource(&key)?.filter(|other| other.uri == held.uri);
-        sets |= other.map_or(0, |other| other.sets & held.sets);
+        if let Some(other) = snapshot.resource(&key)?.filter(|other| other.uri == held.uri) {
+            sets = Some(sets.unwrap_or_default() | (other.sets & held.sets));
+        }
     }
     Ok(sets)
+}
+
+/// Returns `true` for a resource that an application has named and that a line of a manifest takes over (O729), if the file
+/// of the line could not be read: it stays until it can be (O886).
+fn waits_for_line(held: &Resource, elsewhere: Option<u64>, holdings: &Holdings) -> bool {
+    let is_named = held.key.first() == Some(&NAMED);
+    is_named && elsewhere.is_none() && holdings.root_of_uri(held.uri.as_str()).is_none()
 }
 
 fn read_key(keys: &mut impl Read) -> io::Result<Vec<u8>> {

@@ -193,6 +193,25 @@ fn o729_a_reported_resource_that_a_manifest_names_later_is_listed_once_and_delet
 }
 
 #[test]
+fn o886_a_reported_resource_stays_until_the_file_of_the_line_that_takes_it_over_can_be_read() {
+    let folder = listed("list.jsonl");
+    let (a, b) = (r#"{"uri":"http://y/a","length":1}"#, r#"{"uri":"http://y/b","path":"data/b.txt"}"#);
+    folder.write("list.jsonl", a);
+    folder.scan();
+    report(&folder, &["http://y/b", "http://y/c"]);
+    folder.write("list.jsonl", &format!("{a}\n{b}\n"));
+    assert_eq!(folder.scan().unreadable, 1);
+    assert_eq!(complete_uris(&folder), ["http://y/a", "http://y/b", "http://y/c"]);
+    assert_eq!(folder.log(), ["created b", "created c"]);
+    folder.write("data/b.txt", "b");
+    folder.scan();
+    assert_eq!(complete_uris(&folder), ["http://y/a", "http://y/b", "http://y/c"]);
+    folder.write("list.jsonl", a);
+    folder.scan();
+    assert_eq!(folder.log()[2..], ["created b", "deleted b"]);
+}
+
+#[test]
 fn o729_a_reported_resource_at_a_uri_of_a_new_folder_is_the_file_there_or_gone() {
     let mut folder = Folder::new();
     folder.scan();
