@@ -17,7 +17,7 @@ use super::{
 use crate::{
     DeletionGuard, Error,
     catalogue::{Catalogue, Observation, Recorded, Resource, Snapshot},
-    content::{Holdings, NAMED},
+    content::{Holdings, NAMED, PathContent, look},
 };
 
 /// Bytes of keys that are held in memory; more go to a temporary file.
@@ -137,8 +137,8 @@ impl WithheldDeletions {
         self.each(&mut |key| {
             if let Some(held) = snapshot.resource(&key)? {
                 let elsewhere = sets_elsewhere(&held, snapshot, holdings)?;
-                // A preview has not recorded the line either, and counts it among the resources that it found.
-                if options.found.is_none() && waits_for_line(&held, elsewhere, holdings) {
+                // A preview has not recorded the line or file either, and counts it among the resources that it found.
+                if options.found.is_none() && waits_for_file(&held, elsewhere, holdings, options) {
                     return Ok(());
                 }
                 let left = held.sets & !elsewhere.unwrap_or_default();
@@ -173,6 +173,7 @@ impl WithheldDeletions {
         mut self,
         catalogue: &Catalogue,
         holdings: &Holdings,
+        options: &ScanOptions,
         record: &Record<'_>,
     ) -> Result<Recorded, Error> {
         let mut recorded = Recorded::default();
@@ -187,7 +188,7 @@ impl WithheldDeletions {
                 Some(held) => sets_elsewhere(held, &snapshot, holdings)?,
                 None => None,
             };
-            if held.is_some_and(|held| waits_for_line(&held, elsewhere, holdings)) {
+            if held.is_some_and(|held| waits_for_file(&held, elsewhere, holdings, options)) {
                 return Ok(());
             }
             batch.push(match elsewhere.unwrap_or_default() {
@@ -264,11 +265,19 @@ fn sets_elsewhere(held: &Resource, snapshot: &Snapshot, holdings: &Holdings) -> 
     Ok(sets)
 }
 
-/// Returns `true` for a resource that an application has named and that a line of a manifest takes over (O729), if the file
-/// of the line could not be read: it stays until it can be (O886).
-fn waits_for_line(held: &Resource, elsewhere: Option<u64>, holdings: &Holdings) -> bool {
-    let is_named = held.key.first() == Some(&NAMED);
-    is_named && elsewhere.is_none() && holdings.root_of_uri(held.uri.as_str()).is_none()
+/// Returns `true` for a resource that an application has named and that a line of a manifest or a file of a folder takes over
+/// (O729), if that file could not be read: the resource stays until it can be (O886).
+fn waits_for_file(
+    held: &Resource,
+    elsewhere: Option<u64>,
+    holdings: &Holdings,
+    options: &ScanOptions,
+) -> bool {
+    if held.key.first() != Some(&NAMED) || elsewhere.is_some() {
+        return false;
+    }
+    let Some((root, path)) = holdings.root_of_uri(held.uri.as_str()) else { return true };
+    !matches!(look(root, &path, options.private_too), PathContent::Nothing | PathContent::Folder)
 }
 
 fn read_key(keys: &mut impl Read) -> io::Result<Vec<u8>> {

@@ -1,6 +1,6 @@
 //! Resources that a manifest or an application names.
 
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use crate::{
     Content, NoMonitor,
@@ -223,6 +223,26 @@ fn o729_a_reported_resource_at_a_uri_of_a_new_folder_is_the_file_there_or_gone()
     folder.scan();
     assert_eq!(complete_uris(&folder), ["http://y/r/1", "http://y/r/?q", "http://y/s"]);
     assert_eq!(folder.log()[4..], ["created r/1", "deleted r/2"]);
+}
+
+#[test]
+fn o886_a_reported_resource_stays_until_the_file_of_the_folder_that_takes_it_over_can_be_read() {
+    let mut folder = Folder::new();
+    folder.scan();
+    report(&folder, &["http://y/r/1", "http://y/s"]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let file = elsewhere.path().join("1");
+    fs::write(&file, "one").unwrap();
+    // Nobody but its owner may read it, so it is not published.
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    let (root, prefix) = (elsewhere.path().to_owned(), Some("http://y/r/".to_owned()));
+    folder.add_content(Content::Folder { root, prefix });
+    folder.scan();
+    assert_eq!(folder.log(), ["created r/1", "created s"]);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    folder.scan();
+    assert_eq!(complete_uris(&folder), ["http://y/r/1", "http://y/s"]);
+    assert_eq!(folder.log()[2..], ["created r/1"]);
 }
 
 #[test]
