@@ -11,13 +11,14 @@ use tempfile::SpooledTempFile;
 use super::{
     found::{SETS, count},
     options::ScanOptions,
+    other_places::{OtherPlaces, waits_for_file},
     pipeline::Record,
     recent_changes::{Unpublished, still_deleted, unpublished_changes},
 };
 use crate::{
     DeletionGuard, Error,
-    catalogue::{Catalogue, Observation, Recorded, Resource, Snapshot},
-    content::{Holdings, NAMED, PathContent, look},
+    catalogue::{Catalogue, Observation, Recorded, Snapshot},
+    content::Holdings,
 };
 
 /// Bytes of keys that are held in memory; more go to a temporary file.
@@ -134,9 +135,10 @@ impl WithheldDeletions {
         let mut losses = self.largest(snapshot, holdings, options)?;
         losses.gone = vec![0; SETS];
         let (named, configured) = ([0, u8::MAX], holdings.numbers());
+        let mut places = OtherPlaces::new(snapshot, holdings);
         self.each(&mut |key| {
             if let Some(held) = snapshot.resource(&key)? {
-                let elsewhere = sets_elsewhere(&held, snapshot, holdings)?;
+                let elsewhere = places.sets_of(&held)?;
                 // A preview has not recorded the line or file either, and counts it among the resources that it found.
                 if options.found.is_none() && waits_for_file(&held, elsewhere, holdings, options) {
                     return Ok(());
@@ -181,11 +183,11 @@ impl WithheldDeletions {
             return Ok(recorded);
         }
         let snapshot = catalogue.snapshot()?;
-        let mut batch = Vec::new();
+        let (mut places, mut batch) = (OtherPlaces::new(&snapshot, holdings), Vec::new());
         self.each(&mut |key| {
             let held = snapshot.resource(&key)?;
             let elsewhere = match &held {
-                Some(held) => sets_elsewhere(held, &snapshot, holdings)?,
+                Some(held) => places.sets_of(held)?,
                 None => None,
             };
             if held.is_some_and(|held| waits_for_file(&held, elsewhere, holdings, options)) {
@@ -251,33 +253,6 @@ fn refusal(
 fn recently_deleted(holdings: &Holdings) -> Vec<u64> {
     let recent = holdings.recent_deletions();
     (0..SETS).map(|set| recent.of_set(set, Instant::now())).collect()
-}
-
-/// Returns the sets of a resource that is gone in which its URI is now that of another one: to their readers it never went.
-/// Returns `None` if no other one has its URI.
-fn sets_elsewhere(held: &Resource, snapshot: &Snapshot, holdings: &Holdings) -> Result<Option<u64>, Error> {
-    let mut sets = None;
-    for key in holdings.keys_of(held.uri.as_str()).filter(|key| *key != held.key) {
-        if let Some(other) = snapshot.resource(&key)?.filter(|other| other.uri == held.uri) {
-            sets = Some(sets.unwrap_or_default() | (other.sets & held.sets));
-        }
-    }
-    Ok(sets)
-}
-
-/// Returns `true` for a resource that an application has named and that a line of a manifest or a file of a folder takes over
-/// (O729), if that file could not be read: the resource stays until it can be (O886).
-fn waits_for_file(
-    held: &Resource,
-    elsewhere: Option<u64>,
-    holdings: &Holdings,
-    options: &ScanOptions,
-) -> bool {
-    if held.key.first() != Some(&NAMED) || elsewhere.is_some() {
-        return false;
-    }
-    let Some((root, path)) = holdings.root_of_uri(held.uri.as_str()) else { return true };
-    !matches!(look(root, &path, options.private_too), PathContent::Nothing | PathContent::Folder)
 }
 
 fn read_key(keys: &mut impl Read) -> io::Result<Vec<u8>> {

@@ -193,6 +193,21 @@ fn o729_a_reported_resource_that_a_manifest_names_later_is_listed_once_and_delet
 }
 
 #[test]
+fn o888_a_resource_that_all_of_its_manifests_leave_out_at_once_is_deleted() {
+    let mut folder = listed("one.csv");
+    let (path, root) = (folder.path("two.csv"), folder.path(""));
+    folder.add_content(Content::Manifest { path, root });
+    folder.write("one.csv", "uri,length\nhttp://y/a,1\nhttp://y/b,2\nhttp://y/c,3\n");
+    folder.write("two.csv", "uri,length\nhttp://y/b,2\nhttp://y/c,3\n");
+    folder.scan();
+    folder.write("one.csv", "uri,length\nhttp://y/a,1\n");
+    folder.write("two.csv", "uri,length\nhttp://y/c,3\n");
+    folder.scan();
+    assert_eq!(folder.log(), ["deleted b"], "c has a place still");
+    assert_eq!(complete_uris(&folder), ["http://y/a", "http://y/c"]);
+}
+
+#[test]
 fn o886_a_reported_resource_stays_until_the_file_of_the_line_that_takes_it_over_can_be_read() {
     let folder = listed("list.jsonl");
     let (a, b) = (r#"{"uri":"http://y/a","length":1}"#, r#"{"uri":"http://y/b","path":"data/b.txt"}"#);
