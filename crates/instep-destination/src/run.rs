@@ -60,8 +60,8 @@ pub(crate) struct SyncRun<'a> {
     pub(crate) archive: Option<Arc<WebArchive>>,
     /// The held resources whose files are missing or differ from the state.
     pub(crate) damaged: Arc<Marks>,
-    /// The resources with damaged files that were gone at the Source when the damage was found.
-    pub(crate) beyond_repair: Vec<Uri>,
+    /// `true` if damaged files were found of which some may be of resources that the Source no longer has.
+    pub(crate) may_be_beyond_repair: bool,
     /// The set that holds versions; `None` if versions are not kept.
     pub(crate) versions: Option<SetId>,
     pub(crate) version_names: VersionNames,
@@ -120,7 +120,7 @@ impl<'a> SyncRun<'a> {
             copy,
             archive,
             damaged: Arc::new(Marks::none()),
-            beyond_repair: Vec::new(),
+            may_be_beyond_repair: false,
             versions: None,
             version_names: VersionNames::default(),
             lacks_versions: false,
