@@ -392,3 +392,15 @@ fn o763_a_run_of_a_past_time_that_ends_early_is_undone_by_the_next_run() {
     let run = sync();
     assert_eq!((run.exit_code(), copy.read("z.txt")), (0, None), "{:?}", run.heard);
 }
+
+#[test]
+fn o767_an_audit_by_the_original_source_does_not_take_kept_versions_for_resources() {
+    let copy = Copy::of_three();
+    keeping(&copy);
+    copy.source.put("a.txt", "newer");
+    keeping(&copy);
+    assert_eq!(versions(&copy, "a.txt"), ["one"]);
+    let (audit, heard) = copy.audit_with(|options| options.compares_originals = true);
+    let audit = audit.unwrap();
+    assert_eq!((audit.exit_code(), audit.same), (0, 3), "{heard:?}");
+}
