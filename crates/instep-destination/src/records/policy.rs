@@ -35,7 +35,7 @@ impl PlanRules {
 
     /// Returns the same rules for the state of a past time; `None` is the present.
     #[must_use]
-    pub(crate) fn as_of(self, time: Option<DateTime>) -> Self {
+    pub(crate) fn at_time(self, time: Option<DateTime>) -> Self {
         Self { as_of: time.map(|time| time.to_string()), ..self }
     }
 

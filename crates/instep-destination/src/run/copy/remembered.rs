@@ -82,7 +82,7 @@ impl LocalCopy {
     /// Records at once that a set gets the state of a past time. If the run ends before all of it is there, the checkpoint is
     /// still that of the later state, and the next run must not take this for the state of the copy (O763).
     pub(crate) fn keep_past_state(&mut self, set: SetId, options: &SyncOptions) -> Result<(), Error> {
-        let rules = PlanRules::new(&options.selection, options.delete).as_of(options.as_of);
+        let rules = PlanRules::new(&options.selection, options.delete).at_time(options.as_of);
         let Setting { name, text } = rules.setting(self.state(), set)?;
         Ok(self.state_mut()?.set_setting(&name, &text)?)
     }
@@ -97,7 +97,7 @@ impl LocalCopy {
     ) -> Result<Vec<Setting>, Error> {
         let (state, id) = (self.state(), set.id);
         let mut settings = vec![
-            PlanRules::new(&options.selection, options.delete).as_of(options.as_of).setting(state, id)?,
+            PlanRules::new(&options.selection, options.delete).at_time(options.as_of).setting(state, id)?,
             records::kept::setting(state, id, set.kept)?,
         ];
         if let Some(unusable) = &set.unusable {
