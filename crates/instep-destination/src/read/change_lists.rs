@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
-    former::{refuse_former, refuse_older},
+    former::{lacks_read_last, may_have_gone_back, refuse_former, refuse_older},
     kind::ChangeKind,
     member_times::{find_beginning, find_times},
-    passed::{Passed, ReadChanges},
+    passed::{Passed, ReadChanges, reported_unusable},
 };
 use crate::{
     Error, ProblemKind,
@@ -39,6 +39,8 @@ pub(crate) struct ChangeDocuments {
     pub(super) kind: ChangeKind,
     /// `true` if they have only the last change of each resource, as a collection of activities may.
     sparse: bool,
+    /// `true` if they are those from before the list that was read last (O768).
+    pub(super) lacks_last: bool,
 }
 
 #[derive(Debug)]
@@ -80,10 +82,11 @@ impl ChangeDocuments {
                 }
                 let read = find_times(run, &document, &mut members).await?;
                 let begins = find_beginning(run, &document)?;
+                let lacks_last = lacks_read_last(run, set, &members)?;
                 let is_doubtful = !anew && may_have_gone_back(&members, checkpoint.document.as_ref());
                 let mut lists =
                     Self::of(&offer.uri, document, members, kind, checkpoint, begins, is_doubtful);
-                lists.sparse = set.is_translated;
+                (lists.sparse, lists.lacks_last) = (set.is_translated, lacks_last);
                 lists.take_documents(read);
                 if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
                     lists.bridge(run, set, time, earliest).await?;
@@ -121,7 +124,7 @@ impl ChangeDocuments {
         let lists = last.map(|uri| MemberDocument { member: IndexMember::new(uri), document: None });
         let reach = checkpoint.datetime.map_or(Reach::Unknown, |time| reach(&time, begins.as_ref()));
         let lists = lists.into_iter().collect();
-        Self { reach, lists, speaker: top.uri, top: None, sent: None, kind, sparse: false }
+        Self { reach, lists, speaker: top.uri, top: None, sent: None, kind, sparse: false, lacks_last: false }
     }
 
     fn of(
@@ -143,7 +146,16 @@ impl ChangeDocuments {
             };
             let member = IndexMember { from: begins, until: root.until, ..IndexMember::new(uri.clone()) };
             let lists = vec![MemberDocument { member, document: Some(document) }];
-            return Self { reach, lists, speaker: uri.clone(), top: None, sent: None, kind, sparse: false };
+            return Self {
+                reach,
+                lists,
+                speaker: uri.clone(),
+                top: None,
+                sent: None,
+                kind,
+                sparse: false,
+                lacks_last: false,
+            };
         }
         let last = checkpoint.document.as_ref();
         let is_last_listed = members.iter().any(|member| Some(&member.uri) == last);
@@ -167,7 +179,16 @@ impl ChangeDocuments {
             .into_iter()
             .map(|member| MemberDocument { member: member.clone(), document: None })
             .collect();
-        Self { reach, lists, speaker: uri.clone(), top, sent: document.date, kind, sparse: false }
+        Self {
+            reach,
+            lists,
+            speaker: uri.clone(),
+            top,
+            sent: document.date,
+            kind,
+            sparse: false,
+            lacks_last: false,
+        }
     }
 
     /// Keeps documents that were opened already for the lists that they are.
@@ -263,31 +284,10 @@ impl ChangeDocuments {
     }
 }
 
-/// Returns how many entries without a usable `loc` a list had when it was read last, which was reported then. 0 if it
-/// began elsewhere.
-fn reported_unusable(
-    run: &SyncRun<'_>,
-    record: Option<&DocumentRecord>,
-    document: &Document,
-) -> Result<u64, Error> {
-    let from = document.header.metadata.as_ref().and_then(|root| root.from);
-    let Some(record) = record.filter(|record| record.at == from) else { return Ok(0) };
-    Ok(DocumentNote::read(run.state(), record)?.unusable)
-}
-
 /// Returns the members from the last read one on: without times only their order is known.
 fn after_document<'a>(members: &'a [IndexMember], last: Option<&Uri>) -> Vec<&'a IndexMember> {
     let at = members.iter().position(|member| Some(&member.uri) == last).unwrap_or(0);
     members[at..].iter().collect()
-}
-
-/// Returns `true` if the clock of the Source may have gone back since the lists were read: one of them ends before it
-/// begins, and none of those after it was read. The copy may have reached any time while that list was open, so what
-/// follows is new although its times may be over (O45).
-fn may_have_gone_back(members: &[IndexMember], last: Option<&Uri>) -> bool {
-    let stepped = members.iter().rposition(IndexMember::went_back);
-    let read = members.iter().rposition(|member| Some(&member.uri) == last);
-    stepped.is_some_and(|stepped| read.is_none_or(|read| read <= stepped))
 }
 
 fn covers_nothing(checkpoint: &Checkpoint, from: Option<&DateTime>) -> Reach {

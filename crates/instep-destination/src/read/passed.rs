@@ -5,9 +5,11 @@ use resourcesync::{DateTime, Uri};
 use super::packages::PackageList;
 use crate::{
     Error,
+    documents::Document,
     plan::{Reach, Shape, plausible},
+    records::DocumentNote,
     run::{SetRun, SyncRun},
-    state::Checkpoint,
+    state::{Checkpoint, DocumentRecord},
 };
 
 /// A document that cannot be fetched or read, and the reason.
@@ -103,4 +105,16 @@ impl Passed {
         checkpoint.leading = Some(shape.leading);
         checkpoint.last = None;
     }
+}
+
+/// Returns how many entries without a usable `loc` a list had when it was read last, which was reported then. 0 if it
+/// began elsewhere.
+pub(super) fn reported_unusable(
+    run: &SyncRun<'_>,
+    record: Option<&DocumentRecord>,
+    document: &Document,
+) -> Result<u64, Error> {
+    let from = document.header.metadata.as_ref().and_then(|root| root.from);
+    let Some(record) = record.filter(|record| record.at == from) else { return Ok(0) };
+    Ok(DocumentNote::read(run.state(), record)?.unusable)
 }
