@@ -91,7 +91,7 @@ impl SyncRun<'_> {
         let state = self.copy.state();
         let Some(held) = state.held(uri)? else { return Ok(()) };
         let is_first = (0..SetId::MOST).map(SetId).find(|set| held.is_in(*set)) == Some(set);
-        if is_first && self.damaged.has(held.id) && is_kept(state, &held)? {
+        if is_first && self.damaged.contains(held.id) && is_kept(state, &held)? {
             let what = "its file is damaged, and the Source no longer has the resource";
             self.reporter.problem(ProblemKind::Mismatch, uri, &what);
         }
