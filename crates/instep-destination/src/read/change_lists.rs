@@ -8,7 +8,7 @@ use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
     kind::ChangeKind,
-    known_changes::{ends_before_newest, may_have_gone_back},
+    known_changes::{may_have_gone_back, newest_after_end},
     member_times::{find_beginning, find_times},
 };
 use crate::{
@@ -40,8 +40,9 @@ pub(crate) struct ChangeDocuments {
     sparse: bool,
     /// The number of members of their index without a usable `loc`.
     pub(super) unusable: u64,
-    /// `true` if the list that was read last ends long before the newest change that it had then (O706).
-    pub(super) went_back: bool,
+    /// The newest change that the list which was read last had then, if that list ends long before it now (O706), until the
+    /// next list shows if it has the change.
+    went_back: Option<DateTime>,
 }
 
 #[derive(Debug)]
@@ -88,7 +89,7 @@ impl ChangeDocuments {
                 let mut lists =
                     Self::of(&offer.uri, document, &members, kind, checkpoint, begins, is_doubtful);
                 (lists.sparse, lists.unusable) = (set.is_translated, unusable);
-                lists.went_back = ends_before_newest(run, set, &members)?;
+                lists.went_back = newest_after_end(run, set, &members)?;
                 lists.take_documents(read);
                 if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
                     lists.bridge(run, set, time, earliest).await?;
@@ -185,7 +186,7 @@ impl ChangeDocuments {
             kind,
             sparse: false,
             unusable: 0,
-            went_back: false,
+            went_back: None,
         }
     }
 

@@ -135,7 +135,6 @@ impl Changes {
     ) -> Result<ReadChanges, Error> {
         let by_dumps = self.dumps_are_better();
         let begin_earlier = self.begin_earlier(run)?;
-        let went_back = self.lists.as_ref().is_some_and(|lists| lists.went_back);
         let Self { lists, dumps, lost } = self;
         let mut read = match (lists, dumps) {
             (lists, Some(dumps)) if by_dumps => {
@@ -156,10 +155,7 @@ impl Changes {
             (None, _) => ReadChanges::without_packages(run, from),
         };
         read.lost.extend(lost);
-        set.with(|draft| {
-            draft.met.rewritten |= begin_earlier;
-            draft.met.went_back |= went_back;
-        });
+        set.with(|draft| draft.met.rewritten |= begin_earlier);
         Ok(read)
     }
 

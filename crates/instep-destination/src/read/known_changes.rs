@@ -8,7 +8,7 @@ use crate::{
     clock::{is_long_before, latest_time},
     discover::CapabilitySet,
     documents::Document,
-    plan::{IndexMember, Mark, Survey},
+    plan::{IndexMember, Mark, Shape, Survey},
     records::DocumentNote,
     run::SyncRun,
     state::{DocumentRecord, SetId},
@@ -60,28 +60,45 @@ pub(super) fn lacks_newest_change(
     let (Some(from), Some(record)) = (from, record.filter(|_| !is_sparse)) else { return Ok(false) };
     let is_later = record.at.is_some_and(|before| before.end() <= from.instant());
     let newest = newest_change(run, record)?.filter(|newest| is_later && is_long_before(from, *newest));
-    let Some(newest) = newest else { return Ok(false) };
-    let mut survey = Survey::new(&list.header, None, Some(latest_time(list.date)));
-    list.for_each(|entry| survey.observe(entry))?;
-    let (shape, mut is_listed) = (survey.finish(), false);
-    list.for_each(|entry| {
-        is_listed |= shape.own_time(entry).is_some_and(|time| time.unix_micros() == newest.unix_micros())
-    })?;
-    Ok(!is_listed)
+    newest.map_or(Ok(false), |newest| Ok(!has_change_of(list, newest)?))
 }
 
-/// Returns `true` if the list that was read last is closed now, long before the newest change that it had then: the clock of
-/// the Source went back behind it (O706).
-pub(super) fn ends_before_newest(
+/// Returns the newest change that the list which was read last had then, if that list is closed now long before the change.
+/// The clock of the Source went back behind it (O706), unless the next list has it: a list may be closed at the full day or
+/// hour, and its last changes moved to the next one (O864).
+pub(super) fn newest_after_end(
     run: &SyncRun<'_>,
     found: &CapabilitySet,
     members: &[IndexMember],
-) -> Result<bool, Error> {
-    let Some(set) = run.state().known_set(found.name())? else { return Ok(false) };
-    let Some(last) = run.state().checkpoint(set)?.and_then(|held| held.document) else { return Ok(false) };
+) -> Result<Option<DateTime>, Error> {
+    let Some(set) = run.state().known_set(found.name())? else { return Ok(None) };
+    let Some(last) = run.state().checkpoint(set)?.and_then(|held| held.document) else { return Ok(None) };
     let ended = members.iter().find(|member| member.uri == last).and_then(|member| member.until);
-    let (Some(until), Some(record)) = (ended, run.state().document(&last)?) else { return Ok(false) };
-    Ok(newest_change(run, &record)?.is_some_and(|newest| is_long_before(until, newest)))
+    let Some(record) = run.state().document(&last)? else { return Ok(None) };
+    Ok(newest_change(run, &record)?.filter(|newest| ends_long_before(ended, *newest)))
+}
+
+/// Returns `true` if the end of a list is long before a change; `false` if it states none.
+pub(super) fn ends_long_before(until: Option<DateTime>, change: DateTime) -> bool {
+    until.is_some_and(|until| is_long_before(until, change))
+}
+
+/// Returns `true` if a list has a change of a time.
+pub(super) fn has_change_of(list: &Document, time: DateTime) -> Result<bool, Error> {
+    let mut survey = Survey::new(&list.header, None, Some(latest_time(list.date)));
+    list.for_each(|entry| survey.observe(entry))?;
+    let (shape, mut has_it) = (survey.finish(), false);
+    list.for_each(|entry| {
+        has_it |= shape.own_time(entry).is_some_and(|own| own.unix_micros() == time.unix_micros());
+    })?;
+    Ok(has_it)
+}
+
+/// Returns the time of the newest change of a list that was read, to be compared with what the Source states later. `None` if
+/// the list states its end long before it: such a Source has no better times (O864).
+pub(super) fn newest_to_keep(shape: &Shape, ends: [Option<DateTime>; 2]) -> Option<DateTime> {
+    let is_after_end = |newest: DateTime| ends.into_iter().any(|until| ends_long_before(until, newest));
+    shape.times.newest.filter(|newest| !is_after_end(*newest))
 }
 
 /// Returns `true` if the clock of the Source may have gone back since the lists were read: one of them ends before it

@@ -2,10 +2,11 @@
 
 use instep_destination::{Coverage, Guard};
 use instep_testkit::{FakeSource, Fault};
+use resourcesync::DateTime;
 
 use crate::{
     sets::document,
-    support::{Copy, Run, refused},
+    support::{Copy, Run, in_step, refused},
 };
 
 const DAY: i64 = 86_400;
@@ -141,6 +142,62 @@ fn o706_a_change_list_of_a_clock_that_went_back_is_recognized_although_it_begins
         let run = copy.sync();
         assert!(run.exit_code() == 0 && coverage(&run).unwrap().is_complete(), "{:?}", run.result);
         assert_eq!(copy.differences(), [""; 0]);
+    }
+}
+
+#[test]
+fn o864_a_list_that_states_its_end_before_its_last_change_shows_no_step_of_the_clock() {
+    let copy = Copy::of_three();
+    // The Source lists closed intervals only, and changes that came later than their ends.
+    copy.source.rewrite("changelist.xml", |text| match text.rfind("<sitemap>") {
+        Some(open) => format!("{}</sitemapindex>", &text[..open]),
+        None => text,
+    });
+    let late = DateTime::parse("2026-01-01T06:00:00Z").unwrap();
+    copy.source.misstate("a.txt", move |entry| {
+        entry.metadata.datetime = entry.metadata.datetime.map(|_| late);
+    });
+    copy.source.put("a.txt", "changed");
+    copy.source.rotate();
+    for run in [copy.sync(), copy.sync()] {
+        in_step(&copy, &run);
+        assert!(run.report().is_in_step(), "{:?}", run.heard);
+    }
+}
+
+#[test]
+fn o864_a_list_whose_last_changes_moved_to_the_next_one_shows_no_step_of_the_clock() {
+    let copy = Copy::of_three();
+    copy.source.put("a.txt", "in the first list");
+    let end = copy.source.clock().advance(3_600).to_string();
+    copy.source.clock().advance(3_600);
+    copy.source.put("b.txt", "in the first list, and then in the second");
+    assert!(copy.sync().report().is_in_step());
+
+    let open = String::from_utf8(copy.source.document("changelist-000001.xml").unwrap()).unwrap();
+    let (_, last) = open.rsplit_once("<url>").unwrap();
+    let moved = format!("<url>{}", last.split_once("</urlset>").unwrap().0);
+    copy.source.rotate();
+    let now = copy.source.clock().now().to_string();
+    let ended = move |text: String| text.replace(&now, &end);
+    copy.source.rewrite("changelist.xml", ended.clone());
+    let first = ended.clone();
+    copy.source.rewrite("changelist-000001.xml", move |text| {
+        let text = first(text);
+        let (others, _) = text.rsplit_once("<url>").unwrap();
+        format!("{others}</urlset>")
+    });
+    copy.source.rewrite("changelist-000002.xml", move |text| {
+        let mut text = ended(text);
+        let place = text.find("<url>").or_else(|| text.find("</urlset>")).unwrap();
+        text.insert_str(place, &moved);
+        text
+    });
+    for text in ["in the second list", "in the second list, later"] {
+        copy.source.put("d/c.txt", text);
+        let run = copy.sync();
+        in_step(&copy, &run);
+        assert!(run.report().is_in_step(), "{:?}", run.heard);
     }
 }
 
