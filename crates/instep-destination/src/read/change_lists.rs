@@ -8,7 +8,7 @@ use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
     kind::ChangeKind,
-    known_changes::{may_have_gone_back, newest_after_end},
+    known_changes::{lacks_read_last, may_have_gone_back, newest_after_end},
     member_times::{find_beginning, find_times},
 };
 use crate::{
@@ -43,6 +43,8 @@ pub(crate) struct ChangeDocuments {
     /// The newest change that the list which was read last had then, if that list ends long before it now (O706), until the
     /// next list shows if it has the change.
     went_back: Option<DateTime>,
+    /// `true` if they are those from before the list that was read last (O768).
+    pub(super) lacks_last: bool,
 }
 
 #[derive(Debug)]
@@ -90,6 +92,7 @@ impl ChangeDocuments {
                     Self::of(&offer.uri, document, &members, kind, checkpoint, begins, is_doubtful);
                 (lists.sparse, lists.unusable) = (set.is_translated, unusable);
                 lists.went_back = newest_after_end(run, set, &members)?;
+                lists.lacks_last = lacks_read_last(run, set, &members)?;
                 lists.take_documents(read);
                 if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
                     lists.bridge(run, set, time, earliest).await?;
@@ -187,6 +190,7 @@ impl ChangeDocuments {
             sparse: false,
             unusable: 0,
             went_back: None,
+            lacks_last: false,
         }
     }
 

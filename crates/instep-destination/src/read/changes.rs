@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Error,
     discover::CapabilitySet,
-    plan::Reach,
+    plan::{Reach, is_later},
     run::{SetRun, SyncRun},
     state::Checkpoint,
 };
@@ -135,6 +135,7 @@ impl Changes {
     ) -> Result<ReadChanges, Error> {
         let by_dumps = self.dumps_are_better();
         let begin_earlier = self.begin_earlier(run)?;
+        let lacks_last = self.lists.as_ref().is_some_and(|lists| lists.lacks_last);
         let Self { lists, dumps, lost } = self;
         let mut read = match (lists, dumps) {
             (lists, Some(dumps)) if by_dumps => {
@@ -155,7 +156,13 @@ impl Changes {
             (None, _) => ReadChanges::without_packages(run, from),
         };
         read.lost.extend(lost);
-        set.with(|draft| draft.met.rewritten |= begin_earlier);
+        let held = run.state().checkpoint(set.id)?.filter(|_| lacks_last);
+        let is_restored = held.as_ref().is_some_and(|held| is_later(read.checkpoint.datetime, held.datetime));
+        if let Some(Checkpoint { document, position, leading, .. }) = held.filter(|_| !is_restored) {
+            // Without a later change, a cache may have the former index. The next run must still find that it lacks the list.
+            read.checkpoint = Checkpoint { document, position, leading, ..read.checkpoint };
+        }
+        set.with(|draft| draft.met.rewritten |= begin_earlier || is_restored);
         Ok(read)
     }
 

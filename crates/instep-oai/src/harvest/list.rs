@@ -125,9 +125,14 @@ impl Harvest<'_> {
         }
         commit.finish(Some((format, &after)))?;
         if is_refused {
+            // The deletion of all needs more than a higher limit.
+            let (too_many, allowed) = match unseen == all && !self.options.guard.allow_empty {
+                true => ("so that none would be left", "this is"),
+                false => ("more than may be deleted at once", "as many deletions are"),
+            };
             let what = format!(
-                "no longer has {unseen} of the {all} records that are held in {format}, more than may be deleted at once; they \
-                 stay published until as many deletions are allowed"
+                "no longer has {unseen} of the {all} records that are held in {format}, {too_many}; they stay published until \
+                 {allowed} allowed"
             );
             self.lost(self.repository.url.base.clone(), what);
         }

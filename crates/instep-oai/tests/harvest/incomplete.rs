@@ -174,6 +174,18 @@ fn o228_a_repository_that_lacks_most_records_deletes_none_until_that_is_allowed(
 }
 
 #[test]
+fn o787_a_repository_without_any_of_its_records_is_reported_as_such_whatever_the_limit_is() {
+    let mut bench = Bench::new(FakeRepository::with_records(5));
+    bench.fake.edit(|layout| layout.deleted_record = "no".to_owned());
+    bench.options.inventory_every = std::time::Duration::ZERO;
+    bench.options.guard.most = instep_source::MaxDeletions::Percent(100);
+    bench.publish();
+    bench.fake.edit(|layout| layout.records.clear());
+    let report = bench.publish_with_problems(&["5 of the 5 records", "none would be left"]);
+    assert_eq!((report.resources, report.deleted), (5, 0));
+}
+
+#[test]
 fn o228_another_set_of_records_that_lacks_most_is_compared_until_it_is_allowed() {
     let mut bench = Bench::new(FakeRepository::with_records(25));
     bench.fake.edit(|layout| layout.record("oai:fake:000007").sets = vec!["a".to_owned()]);

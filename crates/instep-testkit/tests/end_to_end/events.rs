@@ -72,6 +72,17 @@ fn a_command_that_fails_costs_no_change_and_is_told_again() {
 }
 
 #[test]
+fn o788_a_command_that_hangs_does_not_keep_a_run_from_ending_when_its_time_is_over() {
+    let dir = TempDir::new().unwrap();
+    let source = FakeSource::start().with_resources([("a.txt", "one")]);
+    let run = sync(&source, dir.path(), &["--max-duration", "5s", "--on-change", "sleep 60"]);
+    assert!(run.stderr.contains("was still at work"), "{}", run.stderr);
+    let _ = sync(&source, dir.path(), &["--on-change", "cat > again"]).with_code(0);
+    let text = fs::read_to_string(dir.path().join("again")).unwrap();
+    assert_eq!(told(&text), pairs(&[("created", "a.txt")]));
+}
+
+#[test]
 fn r3_a_command_that_hangs_does_not_keep_a_run_from_ending_and_is_told_again() {
     let dir = TempDir::new().unwrap();
     let source = FakeSource::start().with_resources([("a.txt", "one")]);

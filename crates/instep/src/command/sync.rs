@@ -33,7 +33,7 @@ use crate::{
     service,
     ui::{
         Output,
-        changes::{Events, Webhook},
+        changes::{Events, Webhook, end_of_receivers},
     },
 };
 use archive::archive;
@@ -246,9 +246,7 @@ impl SyncCommand {
         let dir = self.dir.unwrap_or_else(|| folders::copy(&url));
         let mut options = SyncOptions::new(url, dir);
         if self.republish && self.store.is_some() {
-            bail!(
-                "A copy in object storage cannot be published again from here; export it first with instep export"
-            );
+            bail!("A copy in object storage cannot be published again; export it first with instep export");
         }
         options.store = self.store;
         options.state = self.state;
@@ -274,13 +272,14 @@ impl SyncCommand {
         options.max_transfer = self.max_transfer;
         options.max_age = self.max_age;
         options.access = self.access.options(config)?;
-        let webhook = webhook(self.webhook, self.webhook_secret_file, &options.access)?
-            .map(|webhook| Events::Webhook(Box::new(webhook), shutdown.clone()));
-        let on_change = self.on_change.map(|command| Events::Command(command, shutdown.clone()));
-        let events = self.events.map(|file| Events::to(file, shutdown.clone())).transpose()?;
-        let events = events.or(on_change).or(webhook);
+        let end = end_of_receivers(&shutdown, self.max_duration);
+        let webhook = webhook(self.webhook, self.webhook_secret_file, &options.access)?;
+        let webhook = webhook.map(|webhook| Events::Webhook(Box::new(webhook), end.clone()));
+        let on_change = self.on_change.map(|command| Events::Command(command, end.clone()));
+        let events = self.events.map(|file| Events::to(file, end)).transpose()?;
+        let receiver = events.or(on_change).or(webhook);
         options.shutdown = shutdown;
-        options.changes = events.map(|events| Arc::new(events) as Arc<dyn ChangeSink>);
+        options.changes = receiver.map(|receiver| Arc::new(receiver) as Arc<dyn ChangeSink>);
         options.archive = self.warc.map(|dir| archive(dir, self.warc_size)).transpose()?;
         options.callbacks = self.callbacks.options();
         if options.callbacks.is_some() && !self.follow {

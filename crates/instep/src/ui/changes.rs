@@ -26,6 +26,7 @@ use rustix::{
 use super::output::typed;
 use fields::fields;
 use grace::ReceiverWait;
+pub(crate) use grace::end_of_receivers;
 pub(crate) use webhook::Webhook;
 
 /// The receiver of a JSON line per change.

@@ -11,6 +11,20 @@ pub(super) const GRACE: Duration = Duration::from_secs(5);
 /// The shortest and the longest pause between two looks if a receiver is ready.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
 
+/// Returns the signal that ends every wait for a receiver: it is given with that of the run, and when the time of the run
+/// is over.
+pub(crate) fn end_of_receivers(shutdown: &Shutdown, max_duration: Option<Duration>) -> Shutdown {
+    let end = shutdown.child();
+    if let Some(most) = max_duration {
+        let end = end.clone();
+        thread::spawn(move || {
+            thread::sleep(most);
+            end.request();
+        });
+    }
+    end
+}
+
 /// The wait for a receiver, which may take any time until the run is asked to end.
 pub(super) struct ReceiverWait<'s> {
     shutdown: &'s Shutdown,
