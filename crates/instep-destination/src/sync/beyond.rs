@@ -7,7 +7,7 @@ use crate::{
     discover::CapabilitySet,
     error::BesideUrl as _,
     plan::{Choice, Coverage},
-    read::{Inventory, LostDocument, ReadChanges, is_gone},
+    read::{Changes, Inventory, LostDocument, ReadChanges, is_gone},
     run::{SetRun, SyncRun},
     state::{Checkpoint, SetId},
 };
@@ -71,6 +71,22 @@ impl SyncRun<'_> {
         let unusable = self.copy.unusable(set)?;
         Ok(unusable.count > 0 && unusable.scope != self.options.access.scope_text()
             || !self.copy.selection_stands(set, self.options)?)
+    }
+
+    /// Folds changes over the plan. If some are missing among them, the checkpoint stays (O786), and those that the copy has
+    /// are passed over: otherwise each run would request their resources again (O863).
+    pub(super) async fn read_new(
+        &mut self,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        changes: Changes,
+        since: Checkpoint,
+    ) -> Result<ReadChanges, Error> {
+        let passes_over_known = found.lacks_changes && !self.must_look_anew(set.id)?;
+        set.with(|draft| draft.seeks_left_out = passes_over_known);
+        let read = changes.read(self, found, set, since).await;
+        set.with(|draft| draft.seeks_left_out = false);
+        read
     }
 
     /// Returns the reason to read an inventory although changes were planned: some of them are missing, or their

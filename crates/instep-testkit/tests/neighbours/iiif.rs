@@ -209,6 +209,34 @@ fn o786_activities_on_pages_that_were_missing_are_applied_when_the_pages_are_the
 }
 
 #[test]
+fn o863_objects_that_the_copy_has_are_not_requested_again_while_activities_are_missing() {
+    let dir = TempDir::new().unwrap();
+    let source = FakeSource::start();
+    (1..=2).for_each(|number| manifest(&source, number, "first"));
+    // The number of activities that the collection states is never right.
+    let serve = |activities: &[(&str, &str, &str)]| {
+        serve_collection(&source, &[activities]);
+        let last = json!({ "id": source.url("activity/page-0") });
+        let all = json!({ "type": "OrderedCollection", "totalItems": 9, "last": last });
+        serve_json(&source, "activity/all", &all);
+    };
+    let one = ("Create", "iiif/1/manifest", "2026-01-01T00:00:00Z");
+    let two = ("Create", "iiif/2/manifest", "2026-01-01T00:00:01Z");
+    serve(&[one, two]);
+    _ = sync(&source, &dir).with_code(3);
+
+    manifest(&source, 2, "second");
+    source.forget_requests();
+    serve(&[one, two, ("Update", "iiif/2/manifest", "2026-01-02T00:00:00Z")]);
+    for _ in 0..2 {
+        _ = sync(&source, &dir).with_code(3);
+    }
+    assert_eq!(["iiif/1/manifest", "iiif/2/manifest"].map(|path| source.requests_for(path)), [0, 1]);
+    let text = fs::read_to_string(dir.path().join("copy/iiif/2/manifest")).unwrap();
+    assert!(text.contains("second"), "{text}");
+}
+
+#[test]
 fn a_collection_without_times_is_an_inventory() {
     let dir = TempDir::new().unwrap();
     let source = FakeSource::start();
