@@ -64,6 +64,18 @@ fn b25_another_source_into_a_copy_is_refused_unless_it_is_added() {
 }
 
 #[test]
+fn o866_another_source_is_refused_also_while_the_documents_of_the_first_one_lack_something() {
+    let copy = Copy::laid_out(|layout| (layout.part_entries, layout.change_list) = (Some(1), false));
+    copy.source.fail_always("resourcelist-0002.xml", Fault::Status(404));
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().created), (3, 2), "{:?}", run.heard);
+    let other = FakeSource::start().with_resources([("other.txt", "of another")]);
+    let run = copy.sync_with(|options| options.url = other.url(""));
+    assert_eq!(refused(&run), Some(Guard::OtherSource), "{:?}", run.heard);
+    assert_eq!(copy.sync().exit_code(), 3, "the Source itself is still followed");
+}
+
+#[test]
 fn b25_deletions_that_are_kept_are_not_in_step() {
     let copy = Copy::of(FakeSource::start().with_resources(many(50)));
     assert!(copy.sync().report().is_in_step());
