@@ -8,10 +8,10 @@ use crate::{
     clock::{is_long_before, latest_time},
     discover::CapabilitySet,
     documents::Document,
-    plan::{IndexMember, Mark, Shape, Survey},
+    plan::{IndexMember, Mark, Shape, Survey, resource},
     records::DocumentNote,
     run::SyncRun,
-    state::{DocumentRecord, SetId},
+    state::{DocumentRecord, SetId, StateError},
 };
 
 /// Returns how many entries without a usable `loc` a list had when it was read last, which was reported then. 0 if it
@@ -49,7 +49,8 @@ pub(super) fn lacks_known_changes(
 }
 
 /// Returns `true` if a list begins later than when it was read last, but long before the newest change that it had then, and
-/// lacks that change: the clock of the Source went back behind it (O706).
+/// lacks that change: the clock of the Source went back behind it (O706). A list that still has changes which were applied is
+/// the same one, of a Source that lists only the last change of each resource (CL-5).
 pub(super) fn lacks_newest_change(
     run: &SyncRun<'_>,
     list: &Document,
@@ -60,7 +61,8 @@ pub(super) fn lacks_newest_change(
     let (Some(from), Some(record)) = (from, record.filter(|_| !is_sparse)) else { return Ok(false) };
     let is_later = record.at.is_some_and(|before| before.end() <= from.instant());
     let newest = newest_change(run, record)?.filter(|newest| is_later && is_long_before(from, *newest));
-    newest.map_or(Ok(false), |newest| Ok(!has_change_of(list, newest)?))
+    let Some(newest) = newest else { return Ok(false) };
+    Ok(!has_change_of(list, newest)? && !has_applied_change(run, list, newest)?)
 }
 
 /// Returns the newest change that the list which was read last had then, if that list is closed now long before the change.
@@ -85,13 +87,33 @@ pub(super) fn ends_long_before(until: Option<DateTime>, change: DateTime) -> boo
 
 /// Returns `true` if a list has a change of a time.
 pub(super) fn has_change_of(list: &Document, time: DateTime) -> Result<bool, Error> {
-    let mut survey = Survey::new(&list.header, None, Some(latest_time(list.date)));
-    list.for_each(|entry| survey.observe(entry))?;
-    let (shape, mut has_it) = (survey.finish(), false);
+    let (shape, mut has_it) = (shape_of(list)?, false);
     list.for_each(|entry| {
         has_it |= shape.own_time(entry).is_some_and(|own| own.unix_micros() == time.unix_micros());
     })?;
     Ok(has_it)
+}
+
+/// Returns `true` if the copy has a change of a list, up to a time: the held resource has the time of the change.
+fn has_applied_change(run: &SyncRun<'_>, list: &Document, latest: DateTime) -> Result<bool, Error> {
+    let shape = shape_of(list)?;
+    let mut has_one: Result<bool, StateError> = Ok(false);
+    list.for_each(|entry| {
+        let time = shape.own_time(entry).map(|time| time.unix_micros());
+        if matches!(has_one, Ok(false)) && time.is_some_and(|time| time <= latest.unix_micros()) {
+            let held = run.state().held(resource(&entry.loc).as_str());
+            let applied = held.map(|held| held.and_then(|held| held.metadata.datetime));
+            has_one = applied.map(|applied| applied.map(|applied| applied.unix_micros()) == time);
+        }
+    })?;
+    Ok(has_one?)
+}
+
+/// Returns the order and the times of a list, whatever was read of it before.
+fn shape_of(list: &Document) -> Result<Shape, Error> {
+    let mut survey = Survey::new(&list.header, None, Some(latest_time(list.date)));
+    list.for_each(|entry| survey.observe(entry))?;
+    Ok(survey.finish())
 }
 
 /// Returns the time of the newest change of a list that was read, to be compared with what the Source states later. `None` if

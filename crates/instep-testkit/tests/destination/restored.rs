@@ -202,6 +202,27 @@ fn o864_a_list_whose_last_changes_moved_to_the_next_one_shows_no_step_of_the_clo
 }
 
 #[test]
+fn o864_a_list_of_the_last_change_of_each_resource_shows_no_step_of_the_clock() {
+    let copy = Copy::laid_out(|layout| layout.change_index = false);
+    let before = copy.source.clock().now().to_string();
+    let begins = copy.source.clock().advance(60).to_string();
+    copy.source.put("a.txt", "changed once");
+    copy.source.clock().advance(3_600);
+    copy.source.put("b.txt", "changed first");
+    assert!(copy.sync().report().is_in_step());
+    copy.source.put("b.txt", "changed again");
+    // It begins later now, and has the later one of the two changes only.
+    copy.source.rewrite("changelist.xml", move |text| {
+        let mut parts: Vec<&str> = text.split_inclusive("</url>").collect();
+        parts.remove(1);
+        parts.concat().replacen(&before, &begins, 1)
+    });
+    let run = copy.sync();
+    in_step(&copy, &run);
+    assert!(run.report().is_in_step(), "{:?}", run.heard);
+}
+
+#[test]
 fn o658_changes_that_are_lost_while_resources_are_fetched_are_noticed_by_the_next_run() {
     let copy = Copy::of_three();
     copy.sync();
