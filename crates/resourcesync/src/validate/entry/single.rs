@@ -63,6 +63,22 @@ pub(super) fn check_upper(rules: &DocumentRules, entry: &Entry, at: Position, ou
     }
 }
 
+/// Checks that an entry of a Capability List offers something for its set (CAP-6). Capability Lists are listed by a Source
+/// Description, and manifests are in packages.
+pub(super) fn check_offered(capability: &Capability, at: Position, out: &mut Findings) {
+    let is_no_offer = matches!(
+        capability,
+        Capability::Description
+            | Capability::CapabilityList
+            | Capability::ResourceDumpManifest
+            | Capability::ChangeDumpManifest
+    );
+    if is_no_offer {
+        let found = format!("capability=\"{capability}\" in a Capability List");
+        out.weigh("CAP-6", Severity::Warning, at, found, "a list, dump, archive or channel of the set");
+    }
+}
+
 /// Checks the change of a document in a Framework Notification (FN-2).
 pub(super) fn check_framework(md: &Metadata, at: Position, out: &mut Findings) {
     let (Some(capability), Some(change)) = (&md.capability, &md.change) else { return };
