@@ -389,3 +389,13 @@ fn o1006_a_dump_may_lack_a_resource_before_the_source_notices_its_deletion() {
     assert!(!found(&[("deleted", "6")]));
     assert!(found(&[("updated", "6")]));
 }
+
+#[test]
+fn o1009_a_time_on_an_entry_weighs_the_same_in_both_kinds_of_notifications() {
+    for notification in ["'change-notification'", "'framework-notification'"] {
+        let metadata = "change='updated' capability='changelist' at='2013-01-03T00:00:00Z'";
+        let report = judge(notification, &format!("<url><loc>http://e.org/a</loc><rs:md {metadata}/></url>"));
+        let found = (count(&report, "ATT-5"), count(&report, "TIME-1"), report.summary.errors);
+        assert_eq!(found, (1, 0, 0), "{notification}: {report:?}");
+    }
+}

@@ -23,7 +23,8 @@ pub(super) fn check_times(rules: &DocumentRules, entry: &Entry, at: Position, ou
         }
         let found = format!("{name} on an entry");
         match presence {
-            Presence::Forbidden if rules.is_archive() || rules.has_changes() && rules.order == "CN-8" => {
+            // Appendix A has neither archives nor notifications.
+            Presence::Forbidden if rules.is_archive() || rules.capability.is_channel() => {
                 out.weigh(rule, Severity::Warning, at, found, "none here, by §7");
             }
             Presence::Forbidden => {
