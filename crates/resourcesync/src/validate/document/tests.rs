@@ -1,6 +1,6 @@
 //! Documents that a validator must judge alike, however they are written.
 
-use super::{Finding, Report, Severity, Validator};
+use super::{Finding, Report, Severity, Uri, Validator};
 use crate::{
     PackagePath,
     document::ChangeDumpManifest,
@@ -343,7 +343,7 @@ fn o1004_an_attribute_that_the_sitemap_schema_does_not_have_is_found() {
 /// Returns the finding about the coverage of a Resource List at three o'clock and of a Resource Dump at five o'clock, with
 /// the resources that each has, and a Change List from a time.
 fn coverage((listed, packed): (&str, &str), from: &str, changes: &[(&str, &str)]) -> Option<Finding> {
-    let uri = |name: &str| format!("http://e.org/{name}").parse().unwrap();
+    let uri = |name: &str| -> Uri { format!("http://e.org/{name}").parse().unwrap() };
     let offer = |name: &str, capability: &str| {
         format!("<url><loc>http://e.org/{name}</loc><rs:md capability='{capability}'/></url>")
     };
