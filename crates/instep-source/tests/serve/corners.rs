@@ -196,3 +196,15 @@ fn c18_requests_below_a_former_base_url_are_redirected_where_nothing_else_has_th
     assert_eq!(ask("other.example", "/old/a.txt").status, 404);
     assert_eq!(request(server.address, "GET", "/else", &[]).status, 404);
 }
+
+#[test]
+fn o1008_the_well_known_uri_of_the_host_leads_to_a_source_below_a_path() {
+    let server = Server::with(folder(&[("a.txt", b"a")]), |options| {
+        options.publish.base_url = "http://source.example/data/".to_owned();
+    });
+    let answer = request(server.address, "GET", "/.well-known/resourcesync", &[]);
+    let description = "http://source.example/data/.well-known/resourcesync";
+    assert_eq!((answer.status, answer.header("location")), (301, Some(description)));
+    assert_eq!(request(server.address, "GET", "/data/.well-known/resourcesync", &[]).status, 200);
+    assert_eq!(request(server.address, "GET", "/.well-known/other", &[]).status, 404);
+}

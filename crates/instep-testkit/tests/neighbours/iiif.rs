@@ -237,6 +237,38 @@ fn o863_objects_that_the_copy_has_are_not_requested_again_while_activities_are_m
 }
 
 #[test]
+fn o822_pages_that_end_before_the_first_one_are_not_taken_for_all() {
+    let (dir, source) = (TempDir::new().unwrap(), FakeSource::start());
+    (1..=2).for_each(|number| manifest(&source, number, "first"));
+    let all = [("Update", "iiif/1/manifest", ""), ("Update", "iiif/2/manifest", "")];
+    let collection = json!({
+        "type": "OrderedCollection",
+        "first": { "id": source.url("activity/page-0") },
+        "last": { "id": source.url("activity/page-1") },
+    });
+    let serve_all = || {
+        serve_collection(&source, &[&all[..1], &all[1..]]);
+        serve_json(&source, "activity/all", &collection);
+    };
+    serve_all();
+    _ = sync(&source, &dir).with_code(0);
+    let own = json!([{ "type": "Update", "object": source.url("iiif/2/manifest") }]);
+    for (page, found) in [
+        (json!({ "orderedItems": own }), "it names no page before it"),
+        (json!({ "prev": source.url("activity/page-0") }), "the page has no orderedItems"),
+    ] {
+        let mut damaged = json!({ "type": "OrderedCollectionPage" });
+        damaged.as_object_mut().unwrap().extend(page.as_object().unwrap().clone());
+        serve_json(&source, "activity/page-1", &damaged);
+        let run = sync(&source, &dir).with_code(3);
+        assert!(run.stderr.contains(found), "{}", run.stderr);
+        assert_eq!(Tree::of(&dir.path().join("copy")).names().len(), 2, "nothing was deleted: {run:?}");
+    }
+    serve_all();
+    _ = sync(&source, &dir).with_code(0);
+}
+
+#[test]
 fn a_collection_without_times_is_an_inventory() {
     let dir = TempDir::new().unwrap();
     let source = FakeSource::start();
