@@ -6,7 +6,7 @@ use resourcesync::{
     value::Precision,
 };
 
-use super::{Place, leading::LeadingEntries};
+use super::{Place, leading::LeadingEntries, newest_change::NewestChanges};
 
 /// The position up to which a Change List was read before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +51,7 @@ pub(crate) struct Survey {
     has_earlier: bool,
     entries: u64,
     leading: LeadingEntries,
+    newest: NewestChanges,
 }
 
 /// The result of a survey.
@@ -77,6 +78,8 @@ pub(crate) struct Shape {
     pub is_disordered: bool,
     /// The digest of all entries.
     pub leading: [u8; 32],
+    /// The digest of the resource that changed last; `None` if no time shows which one it is.
+    pub newest_resource: Option<u64>,
     /// Only changes at this time or later count.
     since: Option<DateTime>,
     /// Times before this are those of a clock that went back.
@@ -116,6 +119,7 @@ impl Survey {
             has_earlier: false,
             entries: 0,
             leading: LeadingEntries::new(),
+            newest: NewestChanges::default(),
         }
     }
 
@@ -148,6 +152,7 @@ impl Survey {
         self.entries += 1;
         self.judge.observe(entry);
         let time = plausible(entry.metadata.datetime, self.latest);
+        self.newest.observe(entry, time, plausible(entry.lastmod, self.latest));
         self.has_undated |= time.is_none();
         self.has_impossible |= time.is_none() && entry.metadata.datetime.is_some();
         let since = self.since.zip(time);
@@ -207,6 +212,7 @@ impl Survey {
         let is_open = self.has_earlier && !self.is_alone && (self.falls || times.newest_first);
         let mark_entries = self.mark.as_ref().map_or(0, |mark| mark.entries);
         Shape {
+            newest_resource: self.newest.resource(&times),
             times,
             latest: self.latest,
             entries,

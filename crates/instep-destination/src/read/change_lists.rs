@@ -16,7 +16,7 @@ use crate::{
     discover::CapabilitySet,
     documents::Document,
     error::BesideUrl as _,
-    plan::{IndexMember, Reach, members_to_read, put_oldest_first, reach},
+    plan::{IndexMember, Reach, count_repeated, members_to_read, put_oldest_first, reach},
     run::{SyncRun, record_of},
     state::{Checkpoint, DocumentRecord},
 };
@@ -38,8 +38,10 @@ pub(crate) struct ChangeDocuments {
     pub(super) kind: ChangeKind,
     /// `true` if they have only the last change of each resource, as a collection of activities may.
     sparse: bool,
-    /// The number of members of their index without a usable `loc`.
+    /// The number of members of their index without a usable `loc`, or with that of another one.
     pub(super) unusable: u64,
+    /// `true` if activities of the collection that they are made of cannot be used.
+    lacks_activities: bool,
     /// `true` if the list that was read last ends long before the newest change that it had then (O706).
     pub(super) went_back: bool,
 }
@@ -80,6 +82,7 @@ impl ChangeDocuments {
                 let (mut members, mut unusable) = (Vec::new(), 0);
                 if document.header.form == Form::Index {
                     unusable = document.for_each_usable(|entry| members.push(IndexMember::from(entry)))?;
+                    unusable += count_repeated(&members);
                 }
                 let read = find_times(run, &document, &mut members).await?;
                 put_oldest_first(&mut members);
@@ -88,6 +91,8 @@ impl ChangeDocuments {
                 let mut lists =
                     Self::of(&offer.uri, document, &members, kind, checkpoint, begins, is_doubtful);
                 (lists.sparse, lists.unusable) = (set.is_translated, unusable);
+                // If changes may be missing, the checkpoint stays before them.
+                lists.lacks_activities = set.lacks_entries && !set.lacks_changes;
                 lists.went_back = ends_before_newest(run, set, &members)?;
                 lists.take_documents(read);
                 if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
@@ -185,6 +190,7 @@ impl ChangeDocuments {
             kind,
             sparse: false,
             unusable: 0,
+            lacks_activities: false,
             went_back: false,
         }
     }

@@ -8,7 +8,7 @@ use crate::{
     clock::{is_long_before, latest_time},
     discover::CapabilitySet,
     documents::Document,
-    plan::{IndexMember, Mark, Survey},
+    plan::{IndexMember, Mark, Survey, resource_digest},
     records::DocumentNote,
     run::SyncRun,
     state::{DocumentRecord, SetId},
@@ -49,7 +49,8 @@ pub(super) fn lacks_known_changes(
 }
 
 /// Returns `true` if a list begins later than when it was read last, but long before the newest change that it had then, and
-/// lacks that change: the clock of the Source went back behind it (O706).
+/// lacks that change: the clock of the Source went back behind it (O706). A list may have only the last change of each resource:
+/// then it has a later one of that resource in its place, which explains that it lacks it (O965).
 pub(super) fn lacks_newest_change(
     run: &SyncRun<'_>,
     list: &Document,
@@ -63,11 +64,15 @@ pub(super) fn lacks_newest_change(
     let Some(newest) = newest else { return Ok(false) };
     let mut survey = Survey::new(&list.header, None, Some(latest_time(list.date)));
     list.for_each(|entry| survey.observe(entry))?;
-    let (shape, mut is_listed) = (survey.finish(), false);
+    let resource = DocumentNote::read(run.state(), record)?.newest_resource;
+    let (shape, mut is_explained) = (survey.finish(), false);
     list.for_each(|entry| {
-        is_listed |= shape.own_time(entry).is_some_and(|time| time.unix_micros() == newest.unix_micros())
+        let time = shape.own_time(entry).map(|time| time.unix_micros());
+        let comes_after = time > Some(newest.unix_micros());
+        is_explained |= time == Some(newest.unix_micros())
+            || comes_after && resource == Some(resource_digest(&entry.loc));
     })?;
-    Ok(!is_listed)
+    Ok(!is_explained)
 }
 
 /// Returns `true` if the list that was read last is closed now, long before the newest change that it had then: the clock of
