@@ -8,7 +8,7 @@ use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
     kind::ChangeKind,
-    known_changes::{ends_before_newest, may_have_gone_back},
+    known_changes::{ends_before_newest, lacks_read_last, may_have_gone_back},
     member_times::{find_beginning, find_times},
 };
 use crate::{
@@ -44,6 +44,8 @@ pub(crate) struct ChangeDocuments {
     lacks_activities: bool,
     /// `true` if the list that was read last ends long before the newest change that it had then (O706).
     pub(super) went_back: bool,
+    /// `true` if they are those from before the list that was read last (O768).
+    pub(super) lacks_last: bool,
 }
 
 #[derive(Debug)]
@@ -94,6 +96,7 @@ impl ChangeDocuments {
                 // If changes may be missing, the checkpoint stays before them.
                 lists.lacks_activities = set.lacks_entries && !set.lacks_changes;
                 lists.went_back = ends_before_newest(run, set, &members)?;
+                lists.lacks_last = lacks_read_last(run, set, &members)?;
                 lists.take_documents(read);
                 if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
                     lists.bridge(run, set, time, earliest).await?;
@@ -192,6 +195,7 @@ impl ChangeDocuments {
             unusable: 0,
             lacks_activities: false,
             went_back: false,
+            lacks_last: false,
         }
     }
 
