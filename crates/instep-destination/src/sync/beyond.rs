@@ -1,6 +1,6 @@
 //! The reasons to read more than the changes since the checkpoint. `way.rs` acts on them.
 
-use resourcesync::DateTime;
+use resourcesync::{Capability, DateTime};
 
 use crate::{
     Error, ProblemKind, Strategy, Via,
@@ -8,6 +8,7 @@ use crate::{
     error::BesideUrl as _,
     plan::{Choice, Coverage},
     read::{Changes, Inventory, LostDocument, ReadChanges, is_gone},
+    records::DocumentNote,
     run::{SetRun, SyncRun},
     state::{Checkpoint, SetId},
 };
@@ -63,6 +64,16 @@ impl SyncRun<'_> {
             || self.options.as_of.is_some()
             || self.may_have_left_out(set)?
             || !self.copy.policy_stands(set, self.options)?)
+    }
+
+    /// Returns `true` if all activities of a collection can be used, and some could not be when it was read last: the times of
+    /// those may be older than the one that the copy has reached (O996).
+    pub(super) fn has_usable_activities_again(&self, found: &CapabilitySet) -> Result<bool, Error> {
+        let offer =
+            found.get(&Capability::ChangeList).filter(|_| found.is_translated && !found.lacks_entries);
+        let Some(offer) = offer else { return Ok(false) };
+        let Some(record) = self.state().document(&offer.uri)? else { return Ok(false) };
+        Ok(DocumentNote::read(self.state(), &record)?.unusable > 0)
     }
 
     /// Returns `true` if earlier plans may have left out resources that are wanted now: they had another selection, or
@@ -167,7 +178,7 @@ impl SyncRun<'_> {
             |reached: &DateTime| inventory.is_none_or(|inventory| inventory.instant() < reached.end());
         let reached = held.and_then(|held| held.datetime).filter(is_open);
         let met = set.with(|draft| draft.met);
-        let (Some(reached), true) = (reached, met.lost_changes || met.rewritten || met.went_back) else {
+        let (Some(reached), true) = (reached, met.are_contradictory()) else {
             return Ok(());
         };
         let note = if met.lost_changes {

@@ -78,7 +78,7 @@ impl SyncRun<'_> {
             return Err(Error::nothing_offered(&self.options.url, "offers neither an inventory nor changes"));
         }
         let held = self.checkpoint(set.id)?;
-        let mut anew = self.must_look_anew(set.id)?;
+        let mut anew = self.must_look_anew(set.id)? || self.has_usable_activities_again(found)?;
         let mut changes = match &held {
             Some(checkpoint) if !anew => Changes::look(self, found, checkpoint, false).await?,
             _ => Changes::default(),

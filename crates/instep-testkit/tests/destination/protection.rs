@@ -212,6 +212,27 @@ fn a10_what_is_deleted_is_not_counted_as_unchanged() {
 }
 
 #[test]
+fn o954_neither_what_a_limit_leaves_out_nor_what_was_deleted_since_is_counted_as_unchanged() {
+    let copy = Copy::of(FakeSource::start().with_resources(many(10)));
+    let sync = |repair: bool| {
+        copy.sync_with(|options| (options.selection.limit, options.repair) = (Some(3), repair))
+    };
+    assert_eq!(sync(false).report().created, 3);
+    many(10).iter().skip(5).for_each(|(path, _)| copy.source.put(path, "changed"));
+    let run = sync(false);
+    assert_eq!((run.report().unchanged, run.report().entries.excluded), (0, 5), "{:?}", run.report());
+    assert_eq!(sync(true).report().unchanged, 3);
+
+    let copy = Copy::of_three();
+    let sync = |repair: bool| copy.sync_with(|options| (options.delete, options.repair) = (true, repair));
+    sync(false);
+    copy.source.delete("b.txt");
+    assert_eq!(sync(false).report().deleted, 1);
+    let run = sync(true);
+    assert_eq!((run.exit_code(), run.report().unchanged), (0, 2), "{:?}", run.report());
+}
+
+#[test]
 fn every_entry_that_is_read_is_accounted_for() {
     let copy = Copy::of(FakeSource::start().with_resources(many(20)));
     let run = copy.sync_with(|options| options.selection.exclude = vec!["**/00001.txt".to_owned()]);

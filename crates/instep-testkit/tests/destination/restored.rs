@@ -250,6 +250,54 @@ fn o658_changes_that_are_lost_while_resources_are_fetched_are_noticed_by_the_nex
 }
 
 #[test]
+fn o966_lists_that_begin_earlier_while_resources_are_fetched_are_noticed_by_the_next_run() {
+    let copy = Copy::of_three();
+    copy.source.rewrite("changelist.xml", |text| text.replace("from=\"2026-01-01", "from=\"2026-01-02"));
+    copy.source.clock().advance(2 * DAY);
+    copy.source.snapshot();
+    assert!(coverage(&copy.sync()).unwrap().is_complete());
+    // No list explains its length, so the changes are read again.
+    copy.source.misstate("d/c.txt", |entry| entry.metadata.length = Some(1));
+    copy.source.put("d/c.txt", "changed");
+    copy.source.fail("d/c.txt", [Fault::Hold]);
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| copy.sync());
+        copy.source.wait_for("d/c.txt", 2);
+        copy.source.put("b.txt", "later");
+        copy.source.rewrite("changelist.xml", |text| text);
+        copy.source.release();
+        run.join().unwrap()
+    });
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    let run = copy.sync();
+    assert_eq!(coverage(&run), Some(Coverage::Unknown), "{:?}", run.heard);
+}
+
+#[test]
+fn o965_a_list_of_the_last_changes_whose_beginning_moves_shows_no_clock_that_went_back() {
+    let copy = Copy::of_three();
+    copy.source.clock().advance(10 * DAY);
+    let publish = |from: u32, changes: [(&str, u32); 2]| {
+        let changes = changes.map(|(path, day)| {
+            (path, format!("<rs:md change='updated' datetime='2026-01-{day:02}T00:00:00Z'/>"))
+        });
+        let changes: Vec<_> = changes.iter().map(|(path, metadata)| (*path, metadata.as_str())).collect();
+        let from = format!("from='2026-01-{from:02}T00:00:00Z'");
+        copy.source.serve("changelist.xml", document(&copy.source, "changelist", &from, &changes));
+    };
+    publish(1, [("b.txt", 3), ("a.txt", 4)]);
+    assert!(coverage(&copy.sync()).unwrap().is_complete());
+    // Each list has the last change of each resource: `a.txt` changed again.
+    publish(2, [("b.txt", 3), ("a.txt", 5)]);
+    for run in [copy.sync(), copy.sync()] {
+        assert!(run.exit_code() == 0 && coverage(&run).unwrap().is_complete(), "{:?}", run.heard);
+    }
+    // No later change replaces the one of `a.txt`.
+    publish(3, [("b.txt", 6), ("d/c.txt", 7)]);
+    assert_eq!(coverage(&copy.sync()), Some(Coverage::Unknown));
+}
+
+#[test]
 fn o411_a_list_without_later_changes_may_be_a_replayed_one() {
     let copy = Copy::of_three();
     copy.sync();

@@ -269,6 +269,32 @@ fn o822_pages_that_end_before_the_first_one_are_not_taken_for_all() {
 }
 
 #[test]
+fn o996_an_activity_that_could_not_be_used_is_applied_once_it_can_be_although_its_time_is_over() {
+    let (dir, source) = (TempDir::new().unwrap(), FakeSource::start());
+    (1..=3).for_each(|number| manifest(&source, number, "first"));
+    let activities = |unusable: &'static str| {
+        [
+            ("Create", "iiif/1/manifest", "2026-01-01T00:00:00Z"),
+            (unusable, "iiif/2/manifest", "2026-01-01T00:00:01Z"),
+            ("Create", "iiif/3/manifest", "2026-01-01T00:00:02Z"),
+        ]
+    };
+    let copy = dir.path().join("copy");
+    serve_collection(&source, &[&activities("Invite")]);
+    for _ in 0..2 {
+        let run = sync(&source, &dir).with_code(3);
+        assert!(copy.join("iiif/3/manifest").exists() && !copy.join("iiif/2/manifest").exists(), "{run:?}");
+    }
+    serve_collection(&source, &[&activities("Create")]);
+    let run = sync(&source, &dir).with_code(0);
+    assert_eq!(Tree::of(&copy).names().len(), 3, "{run:?}");
+    let requests = || source.requests_for("iiif/1/manifest");
+    let before = requests();
+    _ = sync(&source, &dir).with_code(0);
+    assert_eq!(requests(), before, "nothing is left to look for");
+}
+
+#[test]
 fn a_collection_without_times_is_an_inventory() {
     let dir = TempDir::new().unwrap();
     let source = FakeSource::start();

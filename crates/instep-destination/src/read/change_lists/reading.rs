@@ -109,7 +109,9 @@ impl ChangeDocuments {
         let shape = set.read_changes(&document, mark, since, member.from, reported).await?;
         refuse_older(&member.uri, &shape)?;
         run.reporter.problems_of(set);
-        set.new_documents |= shape.known < shape.entries || shape.unusable > reported;
+        // The run that can use all activities looks for what became of those that could not be used (O996).
+        let unusable = shape.unusable + u64::from(self.lacks_activities);
+        set.new_documents |= shape.known < shape.entries || unusable > reported;
         if !read.lost.is_empty() {
             return Ok(());
         }
@@ -117,7 +119,7 @@ impl ChangeDocuments {
         let mut record = record_of(&member.uri, &document);
         record.at = root.from;
         let newest = newest_to_keep(&shape, [root.until, member.until]).map(|newest| newest.unix_micros());
-        DocumentNote { unusable: shape.unusable, newest, sets: None }.write(run.state(), &mut record)?;
+        DocumentNote { unusable, newest, sets: None }.write(run.state(), &mut record)?;
         set.records.push(record);
         let passed = Passed { uri: member.uri, from: root.from, until: root.until, shape, latest };
         passed.advance(&mut read.checkpoint);
