@@ -40,7 +40,7 @@ fn each_look_tells_how_it_ended() {
     let copy = Copy::of_three();
     assert_eq!(copy.sync().heard.ended, [0]);
     copy.source.put("b.txt", "never there");
-    copy.source.fail_always("b.txt", instep_testkit::Fault::Status(404));
+    copy.source.fail_always("b.txt", Fault::Status(404));
     assert_eq!(copy.sync().heard.ended, [3]);
     let frozen = copy.sync_with(|options| options.max_age = Some(Duration::from_secs(1)));
     assert_eq!(frozen.heard.ended, [frozen.exit_code()]);
@@ -52,7 +52,7 @@ fn each_look_tells_how_it_ended() {
 #[test]
 fn a_run_that_ended_leaves_the_copy_to_the_next_at_once() {
     let copy = Copy::of_three();
-    copy.source.fail_always("c.txt", instep_testkit::Fault::Stall(1));
+    copy.source.fail_always("c.txt", Fault::Stall(1));
     for round in 0..20 {
         copy.source.put("a.txt", format!("round {round}"));
         assert_eq!(copy.sync().exit_code(), 0, "round {round}");
@@ -62,7 +62,7 @@ fn a_run_that_ended_leaves_the_copy_to_the_next_at_once() {
 #[test]
 fn a_status_tells_what_is_held_and_owed() {
     let copy = Copy::of_three();
-    copy.source.fail_always("b.txt", instep_testkit::Fault::Status(404));
+    copy.source.fail_always("b.txt", Fault::Status(404));
     copy.sync();
     let status = status(&copy.dir()).unwrap();
     assert_eq!((status.held, status.bytes, status.owed), (2, 8, 1));
