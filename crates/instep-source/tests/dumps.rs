@@ -12,7 +12,7 @@ use std::{
 
 use instep_source::{
     Archives, CodingRule, Content, DumpPolicy, Error, LinkRule, MaxDeletions, NoMonitor, PublishOptions,
-    Publisher, RecordingMonitor, publish,
+    Publisher, RecordingMonitor, ReportedChange, publish,
 };
 use resourcesync::{
     Algorithm, Capability, Change, Document, DocumentReader, Entry, Hasher, Header, PackagePath, ReadOptions,
@@ -117,7 +117,7 @@ fn a_file_that_changes_before_it_is_packed_is_packed_as_it_is() {
     let (root, options) = folder(&[("a", "one"), ("b", "two"), ("c", "three")]);
     let mut publisher = Publisher::open(options.clone()).unwrap();
     publisher.publish(&NoMonitor).unwrap();
-    let job = publisher.dump_job().unwrap().unwrap();
+    let job = publisher.dump_job(&NoMonitor).unwrap().unwrap();
     fs::write(root.path().join("a"), "another length").unwrap();
     fs::write(root.path().join("b"), "TWO").unwrap();
     fs::remove_file(root.path().join("c")).unwrap();
@@ -138,7 +138,7 @@ fn o696_a_resource_dump_lacks_no_more_resources_than_a_publication_may_delete() 
     let mut publisher = Publisher::open(options.clone()).unwrap();
     publisher.publish(&NoMonitor).unwrap();
     // As if a disk was unmounted after the scan.
-    let job = publisher.dump_job().unwrap().unwrap();
+    let job = publisher.dump_job(&NoMonitor).unwrap().unwrap();
     names[..11].iter().for_each(|name| fs::remove_file(root.path().join(name)).unwrap());
     let refused = job.build(&NoMonitor).unwrap_err();
     assert!(
@@ -147,8 +147,38 @@ fn o696_a_resource_dump_lacks_no_more_resources_than_a_publication_may_delete() 
     );
     drop(publisher);
     options.guard.most = MaxDeletions::Count(11);
-    let job = Publisher::open(options).unwrap().dump_job().unwrap().unwrap();
+    let job = Publisher::open(options).unwrap().dump_job(&NoMonitor).unwrap().unwrap();
     job.build(&NoMonitor).unwrap();
+}
+
+#[test]
+fn o905_a_set_with_a_resource_that_has_no_file_offers_no_resource_dump() {
+    let (_root, mut options) = folder(&[("a", "one")]);
+    options.dumps.every = Duration::ZERO;
+    let offers_dump = || {
+        let (_, offered) = read(&options, "capabilitylist.xml");
+        offered.iter().any(|entry| entry.metadata.capability == Some(Capability::ResourceDump))
+    };
+    let report = |change: ReportedChange| {
+        let publisher = Publisher::open(options.clone()).unwrap();
+        publisher.record(vec![change], &NoMonitor).unwrap();
+    };
+    let record = Uri::parse("http://example.com/records/1").unwrap();
+    publish(&options, &NoMonitor).unwrap();
+    assert!(offers_dump());
+    report(ReportedChange::add(record.clone()));
+    // The dump in place is given up, and no later publication has one.
+    for _ in 0..2 {
+        let monitor = RecordingMonitor::new();
+        publish(&options, &monitor).unwrap();
+        assert!(!offers_dump());
+        let problems = monitor.seen().problems;
+        let is_reported = |text: &str| text.contains("http://example.com/records/1 has no file here");
+        assert_eq!(problems.iter().filter(|problem| is_reported(&problem.what)).count(), 1, "{problems:?}");
+    }
+    report(ReportedChange::remove(record));
+    publish(&options, &NoMonitor).unwrap();
+    assert!(offers_dump());
 }
 
 #[test]
