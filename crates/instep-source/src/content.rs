@@ -131,14 +131,15 @@ impl Holdings {
         iter::once(self.key_of(uri)).chain(self.0.manifests.iter().map(|manifest| manifest.key(uri)))
     }
 
-    /// Returns the resource with this URI.
+    /// Returns the resource with this URI in one of the sets of the mask. Two manifests may name it, each for its own sets.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
-    pub(crate) fn find(&self, snapshot: &Snapshot, uri: &str) -> Result<Option<Resource>, Error> {
+    pub(crate) fn find(&self, snapshot: &Snapshot, uri: &str, sets: u64) -> Result<Option<Resource>, Error> {
         for key in self.keys_of(uri) {
-            if let Some(resource) = snapshot.resource(&key)? {
-                return Ok(Some(resource));
+            let found = snapshot.resource(&key)?.filter(|resource| resource.sets & sets != 0);
+            if found.is_some() {
+                return Ok(found);
             }
         }
         Ok(None)
@@ -189,7 +190,7 @@ impl Holdings {
     }
 
     fn exists(&self, snapshot: &Snapshot, uri: &str) -> Result<bool, Error> {
-        Ok(self.find(snapshot, uri)?.is_some())
+        Ok(self.find(snapshot, uri, u64::MAX)?.is_some())
     }
 
     /// Opens the file of a resource: below its root, and through no link.

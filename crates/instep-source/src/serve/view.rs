@@ -103,7 +103,7 @@ impl SourceView {
     /// # Errors
     /// If the catalogue cannot be read.
     pub fn resource(&self, snapshot: &Snapshot, uri: &str) -> Result<Option<Resource>, Error> {
-        let found = self.holdings.find(snapshot, uri)?;
+        let found = self.holdings.find(snapshot, uri, u64::MAX)?;
         Ok(found.map(|mut resource| {
             self.holdings.describe_coding(&mut resource);
             resource

@@ -47,8 +47,15 @@ impl ManifestLine {
                 self.uri.len()
             ));
         }
-        // Each copy would fail for ever. One that was published earlier can be deleted.
-        if climbs(&self.uri) && self.change.as_deref() != Some("deleted") {
+        // One that was published earlier can be deleted.
+        let is_deleted = self.change.as_deref() == Some("deleted");
+        if has_login(&self.uri) && !is_deleted {
+            // The URI is not shown: the message may be kept in a log.
+            let what = "the URI has a login before its host, which everybody could read and no copy sends";
+            return Err(format!("{what}; write it without the login"));
+        }
+        // Each copy would fail for ever.
+        if climbs(&self.uri) && !is_deleted {
             return Err(format!(
                 "{:?}: the path has \"..\", which clients resolve and copies refuse; write the URI without it",
                 self.uri
@@ -115,6 +122,14 @@ fn climbs(uri: &str) -> bool {
     path.replace("%2e", ".").split('/').any(|segment| segment == "..")
 }
 
+/// Returns `true` if a URI has a password, or, as a URL of the web, a user.
+fn has_login(uri: &str) -> bool {
+    let Some((scheme, rest)) = uri.split_once("://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
+    authority.rsplit_once('@').is_some_and(|(user, _)| is_web || user.contains(':'))
+}
+
 /// Returns `true` for characters that XML forbids, or that no value of HTTP has.
 fn is_no_text(character: char) -> bool {
     character.is_control() || matches!(character, '\u{fffe}' | '\u{ffff}')
@@ -167,6 +182,29 @@ mod tests {
         for path in ["a..b", "..a/b", ".../b", "b?x=/../c"] {
             let uri = format!("http://source.example/{path}");
             assert_eq!(refused(serde_json::json!({"uri": uri})), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn o907_a_uri_with_a_login_is_refused_unless_it_is_deleted_and_not_shown() {
+        let listed = |uri: &str, change: Option<&str>| {
+            let json = serde_json::json!({"uri": uri, "change": change});
+            serde_json::from_value::<ManifestLine>(json).unwrap().listed(Path::new("")).err()
+        };
+        for uri in
+            ["https://user:secret@source.example/a", "HTTP://user@source.example", "ftp://u:secret@a/b"]
+        {
+            let what = listed(uri, None).unwrap();
+            assert!(what.contains("login") && !what.contains("secret"), "{what}");
+            assert_eq!(listed(uri, Some("deleted")), None, "{uri}");
+        }
+        for uri in [
+            "https://source.example/a@b:c",
+            "https://source.example?a:b@c",
+            "mailto:a@b.example",
+            "ssh://git@a/b",
+        ] {
+            assert_eq!(listed(uri, None), None, "{uri}");
         }
     }
 
