@@ -4,8 +4,9 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
+    fs::{self, File, Permissions},
     io::Read,
+    os::unix::fs::PermissionsExt as _,
     path::PathBuf,
     time::Duration,
 };
@@ -179,6 +180,25 @@ fn o905_a_set_with_a_resource_that_has_no_file_offers_no_resource_dump() {
     report(ReportedChange::remove(record));
     publish(&options, &NoMonitor).unwrap();
     assert!(offers_dump());
+}
+
+#[test]
+fn o952_the_bytes_of_a_file_that_has_become_private_are_in_no_package() {
+    let (root, mut options) = folder(&[("a", "one"), ("b", "two")]);
+    options.dumps.every = Duration::ZERO;
+    publish(&options, &NoMonitor).unwrap();
+    let private = root.path().join("a");
+    fs::set_permissions(&private, Permissions::from_mode(0o600)).unwrap();
+    fs::write(&private, "secret").unwrap();
+    fs::write(root.path().join("b"), "again").unwrap();
+    let monitor = RecordingMonitor::new();
+    let report = publish(&options, &monitor).unwrap();
+    let (_, packages) = read(&options, "resourcedump.xml");
+    let texts: Vec<_> = unpack(&options, &packages[0]).into_values().collect();
+    assert_eq!(texts, ["again"]);
+    let problems = monitor.seen().problems;
+    let is_left_out = problems.iter().any(|it| it.skipped && it.subject == "http://example.com/data/a");
+    assert!(report.skipped > 0 && is_left_out, "{problems:?}");
 }
 
 #[test]

@@ -156,7 +156,10 @@ impl Batches {
         let (mut contents, mut unknown) = (Vec::with_capacity(uris.len()), Vec::new());
         for uri in uris {
             match self.holdings.find(snapshot, uri.as_str(), 1 << set)? {
-                Some(resource) => contents.push(ItemContent::Resource(resource)),
+                Some(mut resource) => {
+                    self.holdings.describe(set, snapshot, &mut resource)?;
+                    contents.push(ItemContent::Resource(resource));
+                }
                 None => unknown.push(uri.to_string()),
             }
         }
@@ -185,7 +188,10 @@ impl Batches {
             return Ok(ItemContent::Deleted(change));
         }
         Ok(match self.holdings.find(snapshot, change.uri.as_str(), 1 << set)? {
-            Some(resource) => ItemContent::Changed(resource, change.change, change.datetime),
+            Some(mut resource) => {
+                self.holdings.describe(set, snapshot, &mut resource)?;
+                ItemContent::Changed(resource, change.change, change.datetime)
+            }
             None => ItemContent::Deleted(ChangeRecord { change: Change::Deleted, ..change }),
         })
     }

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn o952_nothing_is_written_into_a_folder_that_cannot_be_looked_into() {
+    fn c15_nothing_is_written_into_a_folder_that_cannot_be_looked_into() {
         let folder = tempfile::tempdir().unwrap();
         let looked = |name: &str| {
             let names = ["resourcesync/resourcelist.xml"].into_iter();

@@ -157,8 +157,9 @@ impl Named {
     fn find(&self, name: &[u8]) -> io::Result<Option<Resource>> {
         let uri = format!("{}{}", self.place.base(), String::from_utf8_lossy(name));
         for key in self.holdings.keys_of(&uri) {
-            if let Some(resource) = self.known.resource(&key)? {
-                return Ok(Some(resource).filter(|resource| resource.file.is_some()));
+            let named = self.known.resource(&key)?.filter(|resource| resource.file.is_some());
+            if named.is_some() {
+                return Ok(named);
             }
         }
         Ok(None)

@@ -9,7 +9,7 @@ use resourcesync::{
 use tempfile::TempDir;
 
 use crate::{
-    Content, Error, NoMonitor, PublishOptions, Publisher, ReportedChange, SetOptions,
+    CodingRule, Content, Error, NoMonitor, PublishOptions, Publisher, ReportedChange, SetOptions,
     dump::{BatchRequest, BatchSelection},
 };
 
@@ -117,6 +117,24 @@ fn a_batch_since_a_time_holds_the_last_change_of_each_resource_and_deletions() {
     assert!(
         matches!(batch(&publisher, BatchSelection::Since(early)), Err(Error::TooEarly { from }) if from == at)
     );
+}
+
+#[test]
+fn o908_a_batch_describes_resources_by_the_rules_of_their_set() {
+    let (root, mut options) = folder(&[("a.txt.gz", "coded")]);
+    options.sets[0].codings = vec![CodingRule::new("*.gz", "gzip")];
+    let mut publisher = Publisher::open(options).unwrap();
+    let at = publisher.publish(&NoMonitor).unwrap().at;
+    let chosen = BatchSelection::Resources(vec![uri("a.txt.gz")]);
+    let (manifest, _) = batch(&publisher, chosen).unwrap();
+    let Document::ResourceDumpManifest(manifest) = manifest else { panic!("{manifest:?}") };
+    assert_eq!(manifest.entries[0].metadata.encoding.as_deref(), Some("gzip"));
+
+    fs::write(root.path().join("a.txt.gz"), "coded again").unwrap();
+    publisher.publish(&NoMonitor).unwrap();
+    let (manifest, _) = batch(&publisher, BatchSelection::Since(at)).unwrap();
+    let Document::ChangeDumpManifest(manifest) = manifest else { panic!("{manifest:?}") };
+    assert_eq!(manifest.entries[0].metadata.encoding.as_deref(), Some("gzip"));
 }
 
 #[test]
