@@ -20,7 +20,6 @@ mod walk;
 use std::{
     fs::File,
     io, iter,
-    os::unix::fs::PermissionsExt as _,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -47,6 +46,8 @@ pub(crate) use root::Root;
 pub(crate) use skips::{Skipped, Skips};
 pub use spool::SpoolUsage;
 pub(crate) use spool::StateSpool;
+#[cfg(feature = "serve")]
+pub(crate) use stat::is_private;
 pub(crate) use stat::stamp;
 #[cfg(feature = "serve")]
 pub(crate) use supplier::ReportedPath;
@@ -201,19 +202,15 @@ impl Holdings {
     pub(crate) fn open(&self, resource: &Resource) -> io::Result<File> {
         let file = match (&resource.file, self.root_of(&resource.key)) {
             (Some(file), _) => File::open(file),
-            (None, Some((root, path))) => root.open(path),
+            (None, Some((root, path))) => root.open_for_all(path),
             (None, None) => Err(io::Error::new(io::ErrorKind::NotFound, "the resource has no file")),
         }?;
-        let metadata = file.metadata()?;
         // A folder that took its place is no state of the resource: the file is gone.
-        if !metadata.is_file() {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "the resource is no longer a file"));
+        if file.metadata()?.is_file() {
+            Ok(file)
+        } else {
+            Err(io::Error::new(io::ErrorKind::NotFound, "the resource is no longer a file"))
         }
-        // A scan leaves the entry of a file that has become private as it was. Its bytes must not get out (O952).
-        if !self.is_supplied(resource) && metadata.permissions().mode() & 0o004 == 0 {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "not everybody may read it"));
-        }
-        Ok(file)
     }
 
     /// Returns `true` if a resource has a file here, or a supplier for it.
