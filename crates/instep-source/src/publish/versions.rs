@@ -120,7 +120,30 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::{NoMonitor, PublishOptions, Publisher, VersionOptions};
+    use crate::{Content, NoMonitor, PublishOptions, Publisher, VersionOptions};
+
+    #[test]
+    fn o909_no_entry_links_to_versions_of_a_resource_without_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "a").unwrap();
+        let path = folder.path().join("list.jsonl");
+        let lines = concat!(
+            r#"{"uri":"http://example.org/kept","path":"a"}"#,
+            "\n",
+            r#"{"uri":"http://example.org/told","hash":"md5:1584abdf8ebdc9802ac0c6a7402c03b6"}"#,
+        );
+        fs::write(&path, lines).unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        options.sets[0].content = vec![Content::Manifest { path, root: folder.path().to_owned() }];
+        options.versions = Some(VersionOptions::default());
+        crate::publish::publish(&options, &NoMonitor).unwrap();
+        let list = fs::read_to_string(folder.path().join("resourcesync/resourcelist.xml")).unwrap();
+        let links = |loc: &str| {
+            let entry = list.split("<url>").find(|entry| entry.contains(loc)).unwrap();
+            entry.contains("rel=\"timegate\"")
+        };
+        assert!(links("/kept</loc>") && !links("/told</loc>"), "{list}");
+    }
 
     #[test]
     fn o909_versions_that_are_kept_again_have_the_states_of_changes_that_the_log_has_forgotten() {
