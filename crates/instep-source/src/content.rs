@@ -54,7 +54,7 @@ pub(crate) use supplier::ReportedPath;
 pub use supplier::{ChangeReporter, Supplied, Supplier, Supply};
 #[cfg(feature = "serve")]
 pub(crate) use uri::escape_path;
-pub(crate) use uri::{MOST_BYTES, MOST_CHARACTERS, is_publishable};
+pub(crate) use uri::{MOST_BYTES, MOST_CHARACTERS, has_login, is_publishable};
 pub(crate) use walk::{FolderWalk, WalkStep};
 
 /// The first byte of the key of a resource that an application has named: its URI follows.

@@ -227,6 +227,9 @@ pub(super) fn prefix(given: Option<&str>, base: &str) -> Result<String, Error> {
     let Some(given) = given else { return Ok(base.to_owned()) };
     let wrong = |error| Error::option("prefix", format!("{given:?}: {error}"));
     let mut prefix = Uri::parse(base).and_then(|base| base.resolve(given)).map_err(wrong)?.into_string();
+    if uri::has_login(&prefix) {
+        return Err(Error::option("prefix", "must not have a login before its host"));
+    }
     if prefix.contains(['?', '#']) {
         return Err(Error::option("prefix", format!("{given:?} must not have a query or a fragment")));
     }

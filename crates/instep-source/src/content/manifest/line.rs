@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     catalogue::ResourceState,
-    content::{MOST_BYTES, MOST_CHARACTERS, is_publishable},
+    content::{MOST_BYTES, MOST_CHARACTERS, has_login, is_publishable},
 };
 
 /// One line as it is written; the names are the columns of the CSV form.
@@ -120,14 +120,6 @@ pub(super) fn wrong_type(json: &serde_json::Value) -> Option<String> {
 fn climbs(uri: &str) -> bool {
     let path = uri.split(['?', '#']).next().unwrap_or(uri).to_ascii_lowercase();
     path.replace("%2e", ".").split('/').any(|segment| segment == "..")
-}
-
-/// Returns `true` if a URI has a password, or, as a URL of the web, a user.
-fn has_login(uri: &str) -> bool {
-    let Some((scheme, rest)) = uri.split_once("://") else { return false };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
-    authority.rsplit_once('@').is_some_and(|(user, _)| is_web || user.contains(':'))
 }
 
 /// Returns `true` for characters that XML forbids, or that no value of HTTP has.
