@@ -60,22 +60,40 @@ impl SyncRun<'_> {
             let count = damaged.count;
             reporter.note(&format!("held files that are missing or damaged, and are fetched again: {count}"));
         }
-        self.beyond_repair = damaged.kept;
+        self.may_be_beyond_repair = keeps && damaged.count > 0;
         self.damaged = Arc::new(damaged.rows);
         Ok(())
     }
 
     /// Reports the damaged files that are still held of resources that the Source no longer has: nothing can be fetched for
-    /// them (O65).
+    /// them (O65). It comes at the end of the run, which may have found more of these deletions (O766).
     pub(crate) fn report_beyond_repair(&mut self) -> Result<(), Error> {
-        for uri in std::mem::take(&mut self.beyond_repair) {
-            let state = self.copy.state();
-            if let Some(held) = state.held(uri.as_str())?
-                && is_kept(state, &held)?
-            {
-                let what = "its file is damaged, and the Source no longer has the resource";
-                self.reporter.problem(ProblemKind::Mismatch, uri.as_str(), &what);
+        if !std::mem::take(&mut self.may_be_beyond_repair) {
+            return Ok(());
+        }
+        for set in (0..SetId::MOST).map(SetId) {
+            let mut after = None::<String>;
+            loop {
+                let page = self.copy.state().held_though_gone_after(set, after.as_deref(), GROUP)?;
+                let Some(last) = page.last() else { break };
+                after = Some(last.uri.as_str().to_owned());
+                for deletion in page {
+                    self.report_if_damaged(set, deletion.uri.as_str())?;
+                }
             }
+        }
+        Ok(())
+    }
+
+    /// Reports a resource if its file was found to be damaged and no set has it any more. Of the sets that hold it, the first
+    /// one reports it.
+    fn report_if_damaged(&mut self, set: SetId, uri: &str) -> Result<(), Error> {
+        let state = self.copy.state();
+        let Some(held) = state.held(uri)? else { return Ok(()) };
+        let is_first = (0..SetId::MOST).map(SetId).find(|set| held.is_in(*set)) == Some(set);
+        if is_first && self.damaged.contains(held.id) && is_kept(state, &held)? {
+            let what = "its file is damaged, and the Source no longer has the resource";
+            self.reporter.problem(ProblemKind::Mismatch, uri, &what);
         }
         Ok(())
     }
@@ -87,8 +105,6 @@ struct Damaged {
     rows: RowSet,
     /// The damaged files that are not recorded as pending yet.
     pending: Ledger,
-    /// Resources that were deleted at the Source and stay, and whose file is damaged.
-    kept: Vec<Uri>,
     count: u64,
 }
 
@@ -97,9 +113,6 @@ impl Damaged {
     /// it was deleted. If its file is missing, it is not held any more.
     fn owe(&mut self, copy: &mut LocalCopy, uri: &str, is_missing: bool) -> Result<(), Error> {
         let Some(held) = copy.state().held(uri)? else { return Ok(()) };
-        if !is_missing && is_kept(copy.state(), &held)? {
-            self.kept.push(held.uri.clone());
-        }
         for set in (0..SetId::MOST).map(SetId).filter(|set| held.is_in(*set)) {
             let is_gone = held.was_deleted_at(copy.state().gone(set, uri)?);
             // An entry that is pending already is at least as new.

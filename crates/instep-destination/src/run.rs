@@ -59,8 +59,8 @@ pub(crate) struct SyncRun<'a> {
     pub(crate) archive: Option<Arc<WebArchive>>,
     /// The held resources whose files are missing or differ from the state.
     pub(crate) damaged: Arc<RowSet>,
-    /// The resources with damaged files that were gone at the Source when the damage was found.
-    pub(crate) beyond_repair: Vec<Uri>,
+    /// `true` if damaged files were found of which some may be of resources that the Source no longer has.
+    pub(crate) may_be_beyond_repair: bool,
     /// The set that holds versions; `None` if versions are not kept.
     pub(crate) versions: Option<SetId>,
     pub(crate) version_names: VersionNames,
@@ -119,7 +119,7 @@ impl<'a> SyncRun<'a> {
             copy,
             archive,
             damaged: Arc::new(RowSet::empty()),
-            beyond_repair: Vec::new(),
+            may_be_beyond_repair: false,
             versions: None,
             version_names: VersionNames::default(),
             lacks_versions: false,

@@ -54,6 +54,9 @@ impl SyncRun<'_> {
         carrier: Carrier,
     ) -> Result<(), Error> {
         let mut unexplained = Unexplained::new();
+        if self.options.as_of.is_some() {
+            self.copy.keep_past_state(set.id, self.options)?;
+        }
         self.tally = TransferTally { planned: set.with(|draft| draft.count_actions()), done: 0 };
         if self.needs_space_first(&set)? {
             self.reporter.note("there is not enough space for the new files: deletions are done first");

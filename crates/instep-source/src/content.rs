@@ -58,7 +58,7 @@ pub(crate) use uri::{MOST_BYTES, MOST_CHARACTERS, has_login, is_publishable};
 pub(crate) use walk::{FolderWalk, WalkStep};
 
 /// The first byte of the key of a resource that an application has named: its URI follows.
-const NAMED: u8 = 0;
+pub(crate) const NAMED: u8 = 0;
 
 /// The folders and manifests of a Source, with the keys of their resources in the catalogue and their URIs.
 /// Clones share it.

@@ -19,6 +19,7 @@ mod named;
 mod object_event;
 mod observe;
 mod options;
+mod other_places;
 mod pipeline;
 mod recent_changes;
 mod reported;

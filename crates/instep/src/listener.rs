@@ -30,7 +30,8 @@ pub(crate) struct RunningServer {
     url: Option<String>,
     socket: Option<PathBuf>,
     token: String,
-    /// The number of the file on its disk, by which a copy of it is recognized.
+    /// The path of the file and its number on its disk, by which a copy of it is recognized.
+    path: Option<String>,
     inode: Option<u64>,
 }
 
@@ -66,11 +67,20 @@ impl RunningServer {
         };
         let listener: Self =
             serde_json::from_slice(&text).with_context(|| format!("{} is damaged", path.display()))?;
-        let is_other = |inode: u64| fs::metadata(&path).is_ok_and(|file| file.ino() != inode);
-        if listener.inode.is_some_and(is_other) {
+        if listener.is_of_another(&path) {
             return Ok(None);
         }
         Ok(listener.connect(TIMEOUT).is_ok().then_some(listener))
+    }
+
+    /// Returns `true` if the file that names the listener is a copy of the one that its server wrote: its path and its
+    /// number are others (O808). Of the original, one of both may differ: a container sees it at another path, and some file
+    /// systems, such as exFAT and those of networks, give it another number after a while (O867).
+    fn is_of_another(&self, file: &Path) -> bool {
+        let is_other = |inode: u64| fs::metadata(file).is_ok_and(|file| file.ino() != inode);
+        let is_elsewhere =
+            |path: &str| fs::canonicalize(file).is_ok_and(|file| file.to_string_lossy() != path);
+        self.inode.is_some_and(is_other) && self.path.as_deref().is_none_or(is_elsewhere)
     }
 
     /// Reports a change of some resources; they are recorded when this returns.
@@ -196,6 +206,15 @@ mod tests {
         fs::copy(original.join(ADMIN_FILE), copy.join(ADMIN_FILE)).unwrap();
         assert!(RunningServer::find(&original).unwrap().is_some());
         assert!(RunningServer::find(&copy).unwrap().is_none());
+
+        // The file system has given the file another number since.
+        let path = fs::canonicalize(original.join(ADMIN_FILE)).unwrap();
+        let access = json!({ "url": url, "token": "t", "path": path, "inode": 0 }).to_string();
+        for state in [&original, &copy] {
+            fs::write(state.join(ADMIN_FILE), &access).unwrap();
+        }
+        assert!(RunningServer::find(&original).unwrap().is_some(), "O867");
+        assert!(RunningServer::find(&copy).unwrap().is_none());
     }
 
     #[test]
@@ -203,7 +222,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("admin");
         let _silent = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-        let server = RunningServer { url: None, socket: Some(socket), token: "t".to_owned(), inode: None };
+        let server =
+            RunningServer { url: None, socket: Some(socket), token: "t".to_owned(), path: None, inode: None };
         let body = vec![b' '; 16 << 20];
         let (ended, has_ended) = std::sync::mpsc::channel();
         std::thread::spawn(move || ended.send(server.post("/changes", &body, Duration::from_millis(50))));

@@ -149,7 +149,10 @@ impl Merging<'_> {
         let mut known = Known { is_awaited, ..self.known(uri, held, earlier.as_ref())? };
         let timed = by_its_time(desired, &known, self.reached);
         let desired: &Desired = &timed;
-        let decision = self.decide(desired, &mut known)?;
+        let mut decision = self.decide(desired, &mut known)?;
+        if was_named && self.rules.gives_up_again(desired, held, decision) {
+            decision = Decision::Act(ActionKind::Leave);
+        }
         self.count_kept(desired, &known, decision)?;
         let decision = self.within_limit(decision, &known);
         *self.has_later_changes |= desired.is_listed && leaves_later(decision);
@@ -262,6 +265,16 @@ fn by_its_time<'d>(desired: &'d Desired, known: &Known<'_>, reached: Option<Date
         return Cow::Owned(Desired { says_when: true, ..desired.clone() });
     }
     Cow::Borrowed(desired)
+}
+
+impl DecisionRules {
+    /// Returns `true` if the planned set deletes a resource that an earlier document of the plan named. What is held came by a
+    /// later change of another set, so the planned set would get back what it does not have any more (O765).
+    fn gives_up_again(&self, desired: &Desired, held: Option<&HeldResource>, decision: Decision) -> bool {
+        decision == Decision::Rest(Rest::HeldIsLater)
+            && desired.presence == DesiredPresence::Absent
+            && held.is_some_and(|held| !held.is_in(self.set) && !held.is_only_in(self.set))
+    }
 }
 
 /// Returns `true` if an entry of an inventory changes nothing because something later is known.

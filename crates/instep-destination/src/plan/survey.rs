@@ -179,16 +179,22 @@ impl Survey {
     }
 
     /// Returns `true` if the list has fewer changes up to the time that was reached than when it was read, and has later
-    /// ones. Entries without a time would count in neither.
+    /// ones, or was closed later (O764). Entries without a time would count in neither.
     fn lost_changes(&self) -> bool {
         let had = self.mark.as_ref().filter(|mark| mark.leading.is_some()).map_or(0, |mark| mark.entries);
-        let has_later = self.entries > self.up_to_since;
+        let has_later = self.entries > self.up_to_since || self.was_closed_since();
         self.since.is_some()
             && self.keeps_entries()
             && !self.mark_holds
             && !self.has_undated
             && has_later
             && self.up_to_since < had
+    }
+
+    /// Returns `true` if the list ends after the time that was reached: it was closed since then, so it is not an older one.
+    fn was_closed_since(&self) -> bool {
+        let until = plausible(self.until, self.latest);
+        until.zip(self.since).is_some_and(|(until, since)| since.end() <= until.instant())
     }
 
     /// Returns `true` if the list has each entry that it had before. Without a beginning, or with one of the same day, a

@@ -8,7 +8,7 @@ use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
     kind::ChangeKind,
-    known_changes::{ends_before_newest, may_have_gone_back},
+    known_changes::{ends_before_newest, lacks_read_last, may_have_gone_back},
     member_times::{find_beginning, find_times},
 };
 use crate::{
@@ -42,6 +42,8 @@ pub(crate) struct ChangeDocuments {
     pub(super) unusable: u64,
     /// `true` if the list that was read last ends long before the newest change that it had then (O706).
     pub(super) went_back: bool,
+    /// `true` if they are those from before the list that was read last (O768).
+    pub(super) lacks_last: bool,
 }
 
 #[derive(Debug)]
@@ -89,6 +91,7 @@ impl ChangeDocuments {
                     Self::of(&offer.uri, document, &members, kind, checkpoint, begins, is_doubtful);
                 (lists.sparse, lists.unusable) = (set.is_translated, unusable);
                 lists.went_back = ends_before_newest(run, set, &members)?;
+                lists.lacks_last = lacks_read_last(run, set, &members)?;
                 lists.take_documents(read);
                 if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
                     lists.bridge(run, set, time, earliest).await?;
@@ -186,6 +189,7 @@ impl ChangeDocuments {
             sparse: false,
             unusable: 0,
             went_back: false,
+            lacks_last: false,
         }
     }
 

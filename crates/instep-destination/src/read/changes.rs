@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Error,
     discover::CapabilitySet,
-    plan::Reach,
+    plan::{Reach, is_later},
     run::{SetRun, SyncRun},
     state::Checkpoint,
 };
@@ -136,6 +136,7 @@ impl Changes {
         let by_dumps = self.dumps_are_better();
         let begin_earlier = self.begin_earlier(run)?;
         let went_back = self.lists.as_ref().is_some_and(|lists| lists.went_back);
+        let lacks_last = self.lists.as_ref().is_some_and(|lists| lists.lacks_last);
         let Self { lists, dumps, lost } = self;
         let mut read = match (lists, dumps) {
             (lists, Some(dumps)) if by_dumps => {
@@ -156,8 +157,14 @@ impl Changes {
             (None, _) => ReadChanges::without_packages(run, from),
         };
         read.lost.extend(lost);
+        let held = run.state().checkpoint(set.id)?.filter(|_| lacks_last);
+        let is_restored = held.as_ref().is_some_and(|held| is_later(read.checkpoint.datetime, held.datetime));
+        if let Some(Checkpoint { document, position, leading, .. }) = held.filter(|_| !is_restored) {
+            // Without a later change, a cache may have the former index. The next run must still find that it lacks the list.
+            read.checkpoint = Checkpoint { document, position, leading, ..read.checkpoint };
+        }
         set.with(|draft| {
-            draft.met.rewritten |= begin_earlier;
+            draft.met.rewritten |= begin_earlier || is_restored;
             draft.met.went_back |= went_back;
         });
         Ok(read)

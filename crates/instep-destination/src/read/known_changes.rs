@@ -84,6 +84,24 @@ pub(super) fn ends_before_newest(
     Ok(newest_change(run, &record)?.is_some_and(|newest| is_long_before(until, newest)))
 }
 
+/// Returns `true` if an index does not name the Change List that was read last, and its open list begins before that one did:
+/// it is the index from before, as of a Source that was restored from a backup (O768).
+pub(super) fn lacks_read_last(
+    run: &SyncRun<'_>,
+    found: &CapabilitySet,
+    members: &[IndexMember],
+) -> Result<bool, Error> {
+    let Some(set) = run.state().known_set(found.name())? else { return Ok(false) };
+    // Of the documents that may have been read last, only a Change List has a digest of its entries.
+    let held = run.state().checkpoint(set)?.filter(|held| held.leading.is_some());
+    let Some(last) = held.and_then(|held| held.document) else { return Ok(false) };
+    let open = members.last().filter(|open| open.until.is_none());
+    let Some(begins) = open.and_then(|open| open.from) else { return Ok(false) };
+    let began = run.believed(run.state().document(&last)?.and_then(|record| record.at));
+    let is_named = members.iter().any(|member| member.uri == last);
+    Ok(!is_named && began.is_some_and(|began| begins.end() <= began.instant()))
+}
+
 /// Returns `true` if the clock of the Source may have gone back since the lists were read: one of them ends before it
 /// begins, and none of those after it was read. The copy may have reached any time while that list was open, so what
 /// follows is new although its times may be over (O45).

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use resourcesync::DateTime;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -21,12 +22,21 @@ pub(crate) struct PlanRules {
     /// The selection, in a form that depends only on the selected resources. Empty if a version before 0.2 made the
     /// plan.
     selection: String,
+    /// The past time whose state the plan leads to. A plan for the present does not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    as_of: Option<String>,
 }
 
 impl PlanRules {
     /// Returns the rules of a run.
     pub(crate) fn new(selection: &SelectionOptions, deletes: bool) -> Self {
-        Self { deletes, selection: text(selection) }
+        Self { deletes, selection: text(selection), as_of: None }
+    }
+
+    /// Returns the same rules for the state of a past time; `None` is the present.
+    #[must_use]
+    pub(crate) fn at_time(self, time: Option<DateTime>) -> Self {
+        Self { as_of: time.map(|time| time.to_string()), ..self }
     }
 
     /// Reads the rules that were recorded for a set; `None` if no plan has been carried out yet.
@@ -39,10 +49,10 @@ impl PlanRules {
         versioned::setting(state, &name(set), VERSION, self)
     }
 
-    /// Returns `true` if a plan that was made for these rules is also one for `now`: the selection is the same, and
-    /// `now` does not require deletions that were not carried out.
+    /// Returns `true` if a plan that was made for these rules is also one for `now`: the selection is the same, the state is
+    /// that of the same time (O762), and `now` does not require deletions that were not carried out.
     pub(crate) fn stand_for(&self, now: &Self) -> bool {
-        self.selects_as(now) && (self.deletes || !now.deletes)
+        self.selects_as(now) && self.as_of == now.as_of && (self.deletes || !now.deletes)
     }
 
     /// Returns `true` if a plan for these rules selects the same resources as one for `now`.

@@ -189,7 +189,7 @@ impl LocalCopy {
 
     /// Returns `true` if the last plan of a set was made for the present options.
     pub(crate) fn policy_stands(&self, set: SetId, options: &SyncOptions) -> Result<bool, Error> {
-        let now = PlanRules::new(&options.selection, options.delete);
+        let now = PlanRules::new(&options.selection, options.delete).at_time(options.as_of);
         Ok(PlanRules::read(self.state(), set)?.is_none_or(|held| held.stand_for(&now)))
     }
 

@@ -32,18 +32,18 @@ pub(super) struct ArchiveRecords {
     /// memory.
     folder: PathBuf,
     pub(super) orders: Orders,
-    writing: Mutex<Writing>,
+    writing: Mutex<OpenArchive>,
     /// Empty buffers of exchanges that are written.
     spare: Mutex<Vec<Vec<u8>>>,
 }
 
 /// The writer, which is there until the archive is closed.
-struct Writing {
+struct OpenArchive {
     writer: Option<RecordWriter>,
     failure: Option<io::Error>,
 }
 
-impl Writing {
+impl OpenArchive {
     fn is_ready(&self) -> bool {
         self.writer.as_ref().is_some_and(RecordWriter::is_ready)
     }
@@ -62,7 +62,7 @@ impl Writing {
 
 impl ArchiveRecords {
     pub(super) fn new(dir: &Path, folder: ArchiveFolder) -> Self {
-        let writing = Mutex::new(Writing { writer: Some(RecordWriter::new(folder)), failure: None });
+        let writing = Mutex::new(OpenArchive { writer: Some(RecordWriter::new(folder)), failure: None });
         Self { folder: dir.to_owned(), orders: Orders::default(), writing, spare: Mutex::default() }
     }
 
@@ -140,7 +140,7 @@ impl ArchiveRecords {
     }
 
     /// Returns the writer. If a thread panicked while it wrote, the archive fails.
-    fn lock(&self) -> MutexGuard<'_, Writing> {
+    fn lock(&self) -> MutexGuard<'_, OpenArchive> {
         self.writing.lock().unwrap_or_else(|poisoned| {
             let mut writing = poisoned.into_inner();
             let panicked = || io::Error::other("a thread that writes has panicked");

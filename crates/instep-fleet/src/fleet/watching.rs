@@ -43,8 +43,11 @@ pub(super) async fn watch(
     }
     let (mut pause, mut renewed_at) = (PAUSES.0, None);
     loop {
-        if renewed_at.is_none() && channels.is_to_renew() {
-            renewed_at = Some(Instant::now() + pause);
+        if channels.is_to_renew() {
+            renewed_at = renewed_at.or_else(|| Some(Instant::now() + pause));
+        } else {
+            // A channel that was closed and is open again has not moved: no document need be read for it.
+            (pause, renewed_at) = (PAUSES.0, None);
         }
         tokio::select! {
             () = channels.news() => {
@@ -64,8 +67,7 @@ pub(super) async fn watch(
         if channels.is_empty() && !channels.is_to_renew() {
             break;
         }
-        pause = if channels.is_to_renew() { (pause * 2).min(PAUSES.1) } else { PAUSES.0 };
-        renewed_at = None;
+        (pause, renewed_at) = ((pause * 2).min(PAUSES.1), None);
     }
     channels.end().await;
 }

@@ -76,13 +76,12 @@ impl Harvest<'_> {
         let every = i64::try_from(self.options.inventory_every.as_secs()).unwrap_or(i64::MAX);
         // A record that leaves a set is in no list of the set, not even as deleted.
         let leaves_sets = self.repository.url.set.is_some();
+        let may_lack_records = last.is_some_and(i64::is_negative);
         let every = match identity.deletions {
-            // The list since the last comparison may lack records.
-            _ if last.is_some_and(i64::is_negative) => every,
-            DeletionPolicy::Persistent if leaves_sets => every.saturating_mul(7),
-            DeletionPolicy::Persistent => return Ok(false),
-            DeletionPolicy::Transient => every.saturating_mul(7),
             DeletionPolicy::No => every,
+            DeletionPolicy::Persistent if !leaves_sets && !may_lack_records => return Ok(false),
+            // Some repositories state more records than they ever send: each list of theirs may lack some.
+            DeletionPolicy::Persistent | DeletionPolicy::Transient => every.saturating_mul(7),
         };
         Ok(last.is_none_or(|last| now().saturating_sub(last.abs()) >= every))
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use instep_testkit::{FakeRepository, RepositoryFault::*};
+use rusqlite::Connection;
 
 use crate::Bench;
 
@@ -63,9 +64,9 @@ fn o782_a_first_list_that_is_cut_off_lacks_no_record() {
     assert_eq!(bench.publish_with_problems(&["answers badArgument beside records"]).resources, 15);
 }
 
-#[test]
-fn o782_a_later_list_that_is_cut_off_is_compared_when_the_last_comparison_is_old_enough() {
-    let mut bench = Bench::new(FakeRepository::with_records(5));
+/// Returns a repository with 20 records, of which the last list lacked five.
+fn with_a_later_list_that_is_cut_off() -> Bench {
+    let bench = Bench::new(FakeRepository::with_records(5));
     bench.publish();
     bench.fake.edit(|layout| {
         for number in 0..15 {
@@ -79,8 +80,30 @@ fn o782_a_later_list_that_is_cut_off_is_compared_when_the_last_comparison_is_old
     bench.fake.fail("0!10!", [Error("noRecordsMatch")]);
     let named = ["ended after 10 records, and the repository states 15"];
     assert_eq!(bench.publish_with_problems(&named).resources, 15);
+    bench
+}
+
+#[test]
+fn o782_a_later_list_that_is_cut_off_is_compared_when_the_last_comparison_is_old_enough() {
+    let mut bench = with_a_later_list_that_is_cut_off();
     assert!(bench.publish().is_nothing_new(), "not yet");
     bench.options.inventory_every = Duration::ZERO;
+    assert_eq!(bench.publish().resources, 20);
+}
+
+#[test]
+fn o868_a_repository_that_lists_deletions_is_not_compared_each_day_for_lists_that_are_cut_off() {
+    let bench = with_a_later_list_that_is_cut_off();
+    let age = |days: i64| {
+        let state = Connection::open(bench.folder().join(".instep/harvest/harvest.db")).unwrap();
+        // It is negative because a list since then may lack records.
+        state.execute("UPDATE list SET inventoried_at = inventoried_at + ?1", [days * 86_400]).unwrap();
+    };
+    age(3);
+    bench.requests();
+    assert!(bench.publish().is_nothing_new());
+    assert!(bench.requests().iter().all(|request| !request.contains("ListIdentifiers")));
+    age(5);
     assert_eq!(bench.publish().resources, 20);
 }
 

@@ -1,5 +1,6 @@
 //! A list of resources that a database or a program writes: CSV with a header line, or JSON Lines.
 
+mod faults;
 mod input;
 mod line;
 mod listing;

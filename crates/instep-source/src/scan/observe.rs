@@ -71,7 +71,7 @@ pub(super) fn observe<'a>(
     refuse_unreadable(&skips, done.unreadable, options)?;
     withheld.append(vanished.into_inner().unwrap_or_else(PoisonError::into_inner))?;
     let refused = refusal_of_preview(&mut withheld, catalogue, holdings, options)?;
-    done.recorded.add(&withheld.record(catalogue, holdings, record)?);
+    done.recorded.add(&withheld.record(catalogue, holdings, options, record)?);
     if let Some(refused) = refused {
         return Err(refused);
     }

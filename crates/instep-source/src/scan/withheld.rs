@@ -11,12 +11,13 @@ use tempfile::SpooledTempFile;
 use super::{
     found::{SETS, count},
     options::ScanOptions,
+    other_places::{OtherPlaces, waits_for_file},
     pipeline::Record,
     recent_changes::{Unpublished, still_deleted, unpublished_changes},
 };
 use crate::{
     DeletionGuard, Error,
-    catalogue::{Catalogue, Observation, Recorded, Resource, Snapshot},
+    catalogue::{Catalogue, Observation, Recorded, Snapshot},
     content::Holdings,
 };
 
@@ -134,9 +135,15 @@ impl WithheldDeletions {
         let mut losses = self.largest(snapshot, holdings, options)?;
         losses.gone = vec![0; SETS];
         let (named, configured) = ([0, u8::MAX], holdings.numbers());
+        let mut places = OtherPlaces::new(snapshot, holdings);
         self.each(&mut |key| {
             if let Some(held) = snapshot.resource(&key)? {
-                let left = held.sets & !sets_elsewhere(&held, snapshot, holdings)?;
+                let elsewhere = places.sets_of(&held)?;
+                // A preview has not recorded the line or file either, and counts it among the resources that it found.
+                if options.found.is_none() && waits_for_file(&held, elsewhere, holdings, options) {
+                    return Ok(());
+                }
+                let left = held.sets & !elsewhere.unwrap_or_default();
                 let unpublished = never.sets_of(held.uri.as_str());
                 count(&mut losses.unpublished, left & unpublished);
                 count(&mut losses.gone, left & !unpublished);
@@ -168,6 +175,7 @@ impl WithheldDeletions {
         mut self,
         catalogue: &Catalogue,
         holdings: &Holdings,
+        options: &ScanOptions,
         record: &Record<'_>,
     ) -> Result<Recorded, Error> {
         let mut recorded = Recorded::default();
@@ -175,13 +183,19 @@ impl WithheldDeletions {
             return Ok(recorded);
         }
         let snapshot = catalogue.snapshot()?;
-        let mut batch = Vec::new();
+        let (mut places, mut batch) = (OtherPlaces::new(&snapshot, holdings), Vec::new());
         self.each(&mut |key| {
             let held = snapshot.resource(&key)?;
-            let stays_in = held.map_or(Ok(0), |held| sets_elsewhere(&held, &snapshot, holdings))?;
-            batch.push(match stays_in {
+            let elsewhere = match &held {
+                Some(held) => places.sets_of(held)?,
+                None => None,
+            };
+            if held.is_some_and(|held| waits_for_file(&held, elsewhere, holdings, options)) {
+                return Ok(());
+            }
+            batch.push(match elsewhere.unwrap_or_default() {
                 0 => Observation::Gone { key },
-                _ => Observation::Moved { key, stays_in },
+                stays_in => Observation::Moved { key, stays_in },
             });
             if batch.len() == GROUP {
                 recorded.add(&record(std::mem::take(&mut batch))?);
@@ -239,16 +253,6 @@ fn refusal(
 fn recently_deleted(holdings: &Holdings) -> Vec<u64> {
     let recent = holdings.recent_deletions();
     (0..SETS).map(|set| recent.of_set(set, Instant::now())).collect()
-}
-
-/// Returns the sets of a resource that is gone in which its URI is now that of another one: to their readers it never went.
-fn sets_elsewhere(held: &Resource, snapshot: &Snapshot, holdings: &Holdings) -> Result<u64, Error> {
-    let mut sets = 0;
-    for key in holdings.keys_of(held.uri.as_str()).filter(|key| *key != held.key) {
-        let other = snapshot.resource(&key)?.filter(|other| other.uri == held.uri);
-        sets |= other.map_or(0, |other| other.sets & held.sets);
-    }
-    Ok(sets)
 }
 
 fn read_key(keys: &mut impl Read) -> io::Result<Vec<u8>> {

@@ -22,6 +22,8 @@ fn access(server: &Server) -> Access {
     assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
     let json: serde_json::Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
     assert_eq!(json["inode"], metadata.ino(), "a copy of the file has another one (O808)");
+    let path = fs::canonicalize(server.path(".instep/admin.json")).unwrap();
+    assert_eq!(json["path"], &*path.to_string_lossy());
     let address = json["url"].as_str().unwrap().trim_start_matches("http://").trim_end_matches('/');
     Access { address: address.parse().unwrap(), token: json["token"].as_str().unwrap().to_owned() }
 }

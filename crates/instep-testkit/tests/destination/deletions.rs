@@ -172,6 +172,23 @@ fn o65_a_damaged_file_of_what_was_deleted_and_is_kept_is_reported_by_each_repair
 }
 
 #[test]
+fn o766_a_repair_that_finds_a_deletion_reports_the_damaged_file_of_what_is_kept() {
+    for in_inventory in [false, true] {
+        let copy = Copy::of_three();
+        copy.sync();
+        copy.source.delete("a.txt");
+        if in_inventory {
+            copy.source.snapshot();
+        }
+        std::fs::write(copy.dir().join("a.txt"), "damaged").unwrap();
+        let run = copy.sync_with(|options| options.repair = true);
+        assert_eq!((run.exit_code(), run.report().kept), (3, 1), "{:?}", run.heard);
+        let is_told = run.heard.problems.iter().any(|(_, _, what)| what.contains("no longer has"));
+        assert!(is_told, "{:?}", run.heard.problems);
+    }
+}
+
+#[test]
 fn o64_a_deletion_without_a_time_stays_counted_as_kept() {
     let copy = with_one_change_list();
     copy.source.rewrite("changelist.xml", |text| without(&text, "datetime"));

@@ -5,7 +5,7 @@ use instep_testkit::{FakeSource, Fault};
 
 use crate::{
     sets::document,
-    support::{Copy, Run, refused},
+    support::{Copy, Run, SPACES, refused},
 };
 
 const DAY: i64 = 86_400;
@@ -253,4 +253,68 @@ fn o799_a_source_that_names_its_list_of_before_again_is_refused() {
     assert_eq!((run.exit_code(), refused(&run)), (6, Some(Guard::TimeWentBack)), "{:?}", run.heard);
     publish("list-3.xml", 3, &["a.txt", "b.txt"]);
     assert_eq!((sync().exit_code(), copy.read("b.txt").as_deref()), (0, Some("two")));
+}
+
+#[test]
+fn o768_an_index_that_lacks_the_list_that_was_read_last_is_that_of_a_restored_source() {
+    let copy = Copy::of_three();
+    let source = &copy.source;
+    let time = |second: u32| format!("2026-01-02T00:00:{second:02}Z");
+    let offers = [
+        ("list.xml", "<rs:md capability='resourcelist'/>"),
+        ("changes.xml", "<rs:md capability='changelist'/>"),
+    ];
+    source.serve("capabilitylist.xml", document(source, "capabilitylist", "", &offers));
+    let inventory = |second: u32, length: u32| {
+        let a = format!("<rs:md length='{length}'/>");
+        let entries = [("a.txt", a.as_str()), ("b.txt", "<rs:md length='3'/>")];
+        source
+            .serve("list.xml", document(source, "resourcelist", &format!("at='{}'", time(second)), &entries));
+    };
+    let index = |lists: &[(&str, String)]| {
+        let member = |(path, times): &(&str, String)| {
+            format!("<sitemap><loc>{}</loc><rs:md {times}/></sitemap>", source.url(path))
+        };
+        let members: String = lists.iter().map(member).collect();
+        let root = format!("<rs:md capability='changelist' from='{}'/>", time(1));
+        source.serve("changes.xml", format!("<sitemapindex {SPACES}>{root}{members}</sitemapindex>"));
+    };
+    let list = |path: &str, times: &str, changes: &[(&str, u32, u32)]| {
+        let metadata = |(_, length, second): &(&str, u32, u32)| {
+            format!("<rs:md change='updated' datetime='{}' length='{length}'/>", time(*second))
+        };
+        let metadata: Vec<_> = changes.iter().map(metadata).collect();
+        let paths = changes.iter().map(|(path, ..)| *path);
+        let entries: Vec<_> = paths.zip(metadata.iter().map(String::as_str)).collect();
+        source.serve(path, document(source, "changelist", times, &entries));
+    };
+    let from = |second: u32| format!("from='{}'", time(second));
+    inventory(1, 3);
+    list("1.xml", &from(1), &[]);
+    index(&[("1.xml", from(1))]);
+    assert!(coverage(&copy.sync()).unwrap().is_complete());
+
+    // The next list begins and is read, then everything is as before it, and goes on.
+    source.put("a.txt", "after the backup");
+    let closed = format!("{} until='{}'", from(1), time(4));
+    list("1.xml", &closed, &[]);
+    list("2.xml", &from(4), &[("a.txt", 16, 5)]);
+    index(&[("1.xml", closed), ("2.xml", from(4))]);
+    assert!(coverage(&copy.sync()).unwrap().is_complete());
+    assert_eq!(copy.read("a.txt").as_deref(), Some("after the backup"));
+    source.put("a.txt", "one");
+    index(&[("1.xml", from(1))]);
+    list("1.xml", &from(1), &[]);
+    copy.sync();
+    source.put("b.txt", "after the restoration");
+    list("1.xml", &from(1), &[("b.txt", 21, 9)]);
+    for run in [copy.sync(), copy.sync()] {
+        assert_eq!((run.exit_code(), coverage(&run)), (0, Some(Coverage::Unknown)), "{:?}", run.heard);
+        assert_eq!(copy.read("b.txt").as_deref(), Some("after the restoration"));
+    }
+    let b = [("a.txt", "<rs:md length='3'/>"), ("b.txt", "<rs:md length='21'/>")];
+    source.serve("list.xml", document(source, "resourcelist", &format!("at='{}'", time(12)), &b));
+    let run = copy.sync();
+    assert!(run.exit_code() == 0 && coverage(&run).unwrap().is_complete(), "{:?}", run.heard);
+    assert_eq!(copy.read("a.txt").as_deref(), Some("one"));
 }

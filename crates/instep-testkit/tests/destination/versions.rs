@@ -4,7 +4,10 @@ use instep_destination::{Event, Monitor, Outcome, Phase, Shutdown, SyncOptions, 
 use instep_testkit::Page;
 use resourcesync::{DateTime, Digests, Link, Relation, Uri};
 
-use crate::support::{Copy, Run, keeping, link, runtime, versions};
+use crate::{
+    sets::document,
+    support::{Copy, Run, keeping, link, runtime, versions},
+};
 
 #[test]
 fn what_is_replaced_or_removed_is_kept() {
@@ -328,4 +331,76 @@ fn o151_a_time_gate_that_has_only_later_states_gives_none() {
         let run = as_of(&copy, then);
         assert_eq!((run.exit_code(), copy.read("a.txt")), expected, "{:?}", run.heard);
     }
+}
+
+/// Makes a Source that has a Resource List of now, an earlier one in an archive, and no changes. `b.txt` is in the earlier one
+/// only, and `d/c.txt` in the later one. Returns a time between the two.
+fn with_an_archived_list(copy: &Copy) -> DateTime {
+    let entry = |path: &'static str, digest: &str, length: u32| {
+        (path, format!("<rs:md hash='sha-256:{digest}' length='{length}'/>"))
+    };
+    let [a, b, c] = [
+        entry("a.txt", "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed", 3),
+        entry("b.txt", "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3", 3),
+        entry("d/c.txt", "8b5b9db0c13db24256c829aa364aa90c6d2eba318b9232a4ab9313b954d3555f", 5),
+    ];
+    let list = |path: &str, time: &str, entries: [&(&'static str, String); 2]| {
+        let entries = entries.map(|(path, metadata)| (*path, metadata.as_str()));
+        copy.source.serve(path, document(&copy.source, "resourcelist", &format!("at='{time}'"), &entries));
+    };
+    let then = "2026-01-01T00:00:01Z";
+    list("list-1.xml", then, [&a, &b]);
+    list("list-2.xml", "2026-01-01T00:00:03Z", [&a, &c]);
+    let former = format!("<rs:md at='{then}'/>");
+    let archive = [("list-1.xml", former.as_str())];
+    copy.source.serve("archive.xml", document(&copy.source, "resourcelist-archive", "", &archive));
+    let offers = [
+        ("list-2.xml", "<rs:md capability='resourcelist'/>"),
+        ("archive.xml", "<rs:md capability='resourcelist-archive'/>"),
+    ];
+    copy.source.serve("capabilitylist.xml", document(&copy.source, "capabilitylist", "", &offers));
+    DateTime::parse("2026-01-01T00:00:02Z").unwrap()
+}
+
+#[test]
+fn o762_the_run_after_one_of_a_past_time_brings_the_present_back_although_no_document_is_new() {
+    let copy = Copy::of_three();
+    let then = with_an_archived_list(&copy);
+    let sync = |as_of| copy.sync_with(|options| (options.delete, options.as_of) = (true, as_of));
+    let held = || (copy.read("b.txt").is_some(), copy.read("d/c.txt").is_some());
+    for (as_of, expected) in [(None, (false, true)), (Some(then), (true, false)), (None, (false, true))] {
+        let run = sync(as_of);
+        assert_eq!((run.exit_code(), held()), (0, expected), "{as_of:?}: {:?}", run.heard);
+    }
+}
+
+#[test]
+fn o763_a_run_of_a_past_time_that_ends_early_is_undone_by_the_next_run() {
+    let copy = Copy::of_three();
+    copy.source.put("z.txt", "was there then");
+    let then = copy.source.clock().now();
+    copy.source.delete("z.txt");
+    let sync = || copy.sync_with(|options| options.delete = true);
+    assert_eq!((sync().exit_code(), copy.read("z.txt")), (0, None));
+    // The server still has the resource, although it is not listed any more.
+    copy.source.serve("z.txt", "was there then");
+    let run = copy.sync_with(|options| {
+        (options.delete, options.as_of, options.max_transfer) = (true, Some(then), Some(1));
+    });
+    assert_eq!((run.exit_code(), run.report().outcome), (9, Outcome::BudgetSpent), "{:?}", run.heard);
+    assert!(copy.read("z.txt").is_some(), "{:?}", run.heard);
+    let run = sync();
+    assert_eq!((run.exit_code(), copy.read("z.txt")), (0, None), "{:?}", run.heard);
+}
+
+#[test]
+fn o767_an_audit_by_the_original_source_does_not_take_kept_versions_for_resources() {
+    let copy = Copy::of_three();
+    keeping(&copy);
+    copy.source.put("a.txt", "newer");
+    keeping(&copy);
+    assert_eq!(versions(&copy, "a.txt"), ["one"]);
+    let (audit, heard) = copy.audit_with(|options| options.compares_originals = true);
+    let audit = audit.unwrap();
+    assert_eq!((audit.exit_code(), audit.same), (0, 3), "{heard:?}");
 }

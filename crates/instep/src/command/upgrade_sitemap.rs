@@ -151,7 +151,8 @@ fn show(faults: &EntryFaults, output: &Output) {
         let (found, expected) = (&finding.found, &finding.expected);
         (format!("{}: {found}, not {expected}{consequence}", at(finding.position)), !is_published)
     };
-    let nameless = faults.findings.iter().filter(|finding| finding.rule == "GEN-14").count() as u64;
+    let is_nameless = |finding: &&Finding| matches!(finding.rule, "GEN-13" | "GEN-14");
+    let nameless = faults.findings.iter().filter(is_nameless).count() as u64;
     let mut problems: Vec<_> = faults.findings.iter().map(place).collect();
     if faults.nameless > nameless {
         problems.push((format!("{} entries have no usable loc", faults.nameless), true));

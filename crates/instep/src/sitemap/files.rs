@@ -92,7 +92,9 @@ impl SitemapFiles {
         })?;
         if form == Form::Index {
             // A part must not be left out: everything that it lists would seem to be deleted.
-            if let Some(first) = faults.findings.first().filter(|_| faults.nameless > 0) {
+            if faults.nameless > 0 {
+                let first = faults.findings.first().map(Finding::to_string);
+                let first = first.unwrap_or_else(|| "an entry without a usable loc".to_owned());
                 bail!("{}: {first}; correct it first", file.display());
             }
             files.parts = parts.iter().map(|loc| files.local(loc)).collect::<Result<_, _>>()?;
@@ -206,9 +208,11 @@ fn each_entry(
         take(&entry)?;
     }
     let nameless = reader.entries_read() - usable;
-    // A `lastmod` that cannot be read is a fault, because its changes cannot be noticed.
+    // A `lastmod` that cannot be read is a fault, because its changes cannot be noticed. An entry that cannot be used may be
+    // one in another place or with another name.
     let concerns = |finding: &Finding| {
-        finding.severity == Severity::Error && matches!(finding.rule, "GEN-14" | "ATT-22")
+        let is_of_entry = matches!(finding.rule, "GEN-14" | "ATT-22");
+        finding.severity == Severity::Error && (is_of_entry || nameless > 0 && finding.rule == "GEN-13")
     };
     let findings: Vec<_> = reader.take_findings().into_iter().filter(concerns).collect();
     let (repeated, refused) = (Vec::new(), Vec::new());
@@ -255,6 +259,18 @@ mod tests {
             assert_eq!(files.amend(DateTime::from_unix_seconds(1), true).unwrap(), 1);
             let text = fs::read_to_string(&file).unwrap();
             assert!(text.contains("\"https://example.org/shop/resourcesync/capabilitylist.xml\""), "{text}");
+        }
+    }
+
+    #[test]
+    fn o887_a_part_of_an_index_that_is_in_another_place_or_has_another_name_is_not_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let part = |name: &str| format!("<{name}><loc>https://example.org/a.xml</loc></{name}>");
+        let within = part("sitemap").replace("</loc>", &format!("</loc>{}", part("sitemap")));
+        for entries in [part("Sitemap"), part("sitemap") + &part("Sitemap"), within] {
+            let file = written(folder.path(), "sitemapindex", &entries);
+            let refused = SitemapFiles::find(&file, "https://example.org/").err().unwrap();
+            assert!(format!("{refused:#}").contains("correct it first"), "{refused:#}");
         }
     }
 

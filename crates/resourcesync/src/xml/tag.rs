@@ -23,6 +23,8 @@ pub(super) struct Tag<'t> {
 struct Plain<'t> {
     attributes: [(&'t str, &'t str); FEW],
     count: usize,
+    /// `true` if one of them has a prefix or declares a namespace.
+    has_prefixes: bool,
 }
 
 impl<'t> Tag<'t> {
@@ -43,8 +45,7 @@ impl<'t> Tag<'t> {
 
     /// Returns `true` unless no attribute has a prefix or declares a namespace.
     pub(super) fn may_have_prefixes(&self) -> bool {
-        let has_prefix = |(key, _): &(&str, &str)| key.contains(':') || *key == "xmlns";
-        self.plain.as_ref().map_or_else(|| self.has_attributes(), |plain| plain.iter().any(has_prefix))
+        self.plain.as_ref().map_or_else(|| self.has_attributes(), |plain| plain.has_prefixes)
     }
 
     /// Passes on the namespace declarations: each attribute's name after `xmlns`, and the URI.
@@ -153,10 +154,11 @@ impl<'t> Plain<'t> {
             };
             let end = memchr::memchr(quote, &quoted.as_bytes()[2..])?;
             let (value, after) = (&quoted[2..2 + end], &quoted[3 + end..]);
-            let is_plain = begins_like_a_name(name) && is_literal(value);
-            if !is_plain || plain.iter().any(|(other, _)| *other == name) {
+            let has_prefix = has_prefix(name)?;
+            if !is_literal(value) || plain.iter().any(|(other, _)| *other == name) {
                 return None;
             }
+            plain.has_prefixes |= has_prefix || name == "xmlns";
             plain.attributes[plain.count] = (name, value);
             plain.count += 1;
             rest = after;
@@ -172,12 +174,12 @@ fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b':' | b'-' | b'_' | b'.')
 }
 
-/// Returns `true` if a name of such bytes is one of XML, with at most one prefix.
-fn begins_like_a_name(name: &str) -> bool {
+/// Returns `true` if a name of such bytes has a prefix; `None` if it is not a name of XML, with at most one prefix.
+fn has_prefix(name: &str) -> Option<bool> {
     let begins = |part: &str| part.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
     match name.split_once(':') {
-        Some((prefix, local)) => begins(prefix) && begins(local) && !local.contains(':'),
-        None => begins(name),
+        Some((prefix, local)) => (begins(prefix) && begins(local) && !local.contains(':')).then_some(true),
+        None => begins(name).then_some(false),
     }
 }
 

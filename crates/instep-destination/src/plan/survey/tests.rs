@@ -194,3 +194,19 @@ fn o5_a_mark_without_a_digest_knows_nothing() {
     let mark = Mark { from: Some(time(0)), entries: 1, leading: None, may_lose_entries: false };
     assert_eq!(survey(0, &[entry("a", None, None)], Some(&mark)).known, 0);
 }
+
+#[test]
+fn o764_a_shorter_list_that_was_closed_since_it_was_read_is_not_an_older_one() {
+    let entries = [entry("a", Some(10), None), entry("b", Some(11), None), entry("c", Some(12), None)];
+    let leading = Some(survey(0, &entries, None).leading);
+    let mark = Mark { from: Some(time(0)), entries: 3, leading, may_lose_entries: false };
+    let judge = |until: Option<i64>| {
+        let header = header(|root| (root.from, root.until) = (Some(time(0)), until.map(time)));
+        let mut survey = Survey::new(&header, Some(&mark), None).since(Some(time(12)));
+        entries[..2].iter().for_each(|entry| survey.observe(entry));
+        let shape = survey.finish();
+        (shape.went_back, shape.lost_changes)
+    };
+    assert_eq!([judge(None), judge(Some(12))], [(true, false); 2], "a cache may have it from before");
+    assert_eq!(judge(Some(20)), (false, true), "its Source was restored from a backup");
+}

@@ -131,6 +131,14 @@ impl LocalCopy {
         Ok(())
     }
 
+    /// Records at once that a set gets the state of a past time. If the run ends before all of it is there, the checkpoint is
+    /// still that of the later state, and the next run must not take this for the state of the copy (O763).
+    pub(crate) fn keep_past_state(&mut self, set: SetId, options: &SyncOptions) -> Result<(), Error> {
+        let rules = PlanRules::new(&options.selection, options.delete).at_time(options.as_of);
+        let Setting { name, text } = rules.setting(self.state(), set)?;
+        Ok(self.state_mut()?.set_setting(&name, &text)?)
+    }
+
     /// Returns the changed records about a finished plan. They are written in one transaction with the new checkpoint.
     /// If a kill could come in between, the next run would continue from the checkpoint with the rules, the coverage
     /// and the unusable entries of an earlier plan (O59).
@@ -141,7 +149,7 @@ impl LocalCopy {
     ) -> Result<Vec<Setting>, Error> {
         let (state, id) = (self.state(), set.id);
         let mut settings = vec![
-            PlanRules::new(&options.selection, options.delete).setting(state, id)?,
+            PlanRules::new(&options.selection, options.delete).at_time(options.as_of).setting(state, id)?,
             records::kept::setting(state, id, set.kept)?,
         ];
         if let Some(unusable) = &set.unusable {

@@ -13,7 +13,7 @@ const PAGE: usize = 4_096;
 
 /// Copies the held resources of a state to a state in a new file, each under the URI that its `via` link names (LN-21)
 /// and with the last modification of the original. A resource without such a link keeps its URI. All of them belong to
-/// every set.
+/// every set. Versions are left out: each has the link of its resource, whose place it would take (O767).
 ///
 /// # Errors
 /// If the state cannot be read, or the file cannot be made.
@@ -28,7 +28,7 @@ pub(crate) fn by_origin(state: &dyn ReadState, path: &Path) -> Result<Box<dyn Co
         let page = state.held_after(after.as_deref(), PAGE)?;
         let Some(last) = page.last() else { break };
         after = Some(last.uri.as_str().to_owned());
-        for held in page {
+        for held in page.into_iter().filter(|held| !held.is_version()) {
             let name = held.path.key_beside(&held.path);
             let held = at_origin(held);
             let place = (held.uri.as_str(), held.path.as_str(), name.as_deref());

@@ -93,9 +93,13 @@ impl Access {
         let socket = self.socket.as_ref().map(std::path::absolute).transpose()?;
         let _ = fs::remove_file(&self.file);
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.file)?;
-        // A copy of the folder has a copy of this file, with another number, which does not lead to this server.
+        // A copy of the folder has a copy of this file, with another path and another number, which does not lead to this
+        // server. Some file systems give numbers anew, and a container may see the folder at another path.
+        let path = fs::canonicalize(&self.file).ok().map(|path| path.to_string_lossy().into_owned());
         let inode = file.metadata()?.ino();
-        writeln!(file, "{}", json!({ "url": url, "socket": socket, "token": self.token, "inode": inode }))
+        let access =
+            json!({ "url": url, "socket": socket, "token": self.token, "path": path, "inode": inode });
+        writeln!(file, "{access}")
     }
 }
 

@@ -1,6 +1,6 @@
 //! Resources that a manifest or an application names.
 
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use crate::{
     Content, NoMonitor,
@@ -193,6 +193,40 @@ fn o729_a_reported_resource_that_a_manifest_names_later_is_listed_once_and_delet
 }
 
 #[test]
+fn o888_a_resource_that_all_of_its_manifests_leave_out_at_once_is_deleted() {
+    let mut folder = listed("one.csv");
+    let (path, root) = (folder.path("two.csv"), folder.path(""));
+    folder.add_content(Content::Manifest { path, root });
+    folder.write("one.csv", "uri,length\nhttp://y/a,1\nhttp://y/b,2\nhttp://y/c,3\n");
+    folder.write("two.csv", "uri,length\nhttp://y/b,2\nhttp://y/c,3\n");
+    folder.scan();
+    folder.write("one.csv", "uri,length\nhttp://y/a,1\n");
+    folder.write("two.csv", "uri,length\nhttp://y/c,3\n");
+    folder.scan();
+    assert_eq!(folder.log(), ["deleted b"], "c has a place still");
+    assert_eq!(complete_uris(&folder), ["http://y/a", "http://y/c"]);
+}
+
+#[test]
+fn o886_a_reported_resource_stays_until_the_file_of_the_line_that_takes_it_over_can_be_read() {
+    let folder = listed("list.jsonl");
+    let (a, b) = (r#"{"uri":"http://y/a","length":1}"#, r#"{"uri":"http://y/b","path":"data/b.txt"}"#);
+    folder.write("list.jsonl", a);
+    folder.scan();
+    report(&folder, &["http://y/b", "http://y/c"]);
+    folder.write("list.jsonl", &format!("{a}\n{b}\n"));
+    assert_eq!(folder.scan().unreadable, 1);
+    assert_eq!(complete_uris(&folder), ["http://y/a", "http://y/b", "http://y/c"]);
+    assert_eq!(folder.log(), ["created b", "created c"]);
+    folder.write("data/b.txt", "b");
+    folder.scan();
+    assert_eq!(complete_uris(&folder), ["http://y/a", "http://y/b", "http://y/c"]);
+    folder.write("list.jsonl", a);
+    folder.scan();
+    assert_eq!(folder.log()[2..], ["created b", "deleted b"]);
+}
+
+#[test]
 fn o729_a_reported_resource_at_a_uri_of_a_new_folder_is_the_file_there_or_gone() {
     let mut folder = Folder::new();
     folder.scan();
@@ -204,6 +238,26 @@ fn o729_a_reported_resource_at_a_uri_of_a_new_folder_is_the_file_there_or_gone()
     folder.scan();
     assert_eq!(complete_uris(&folder), ["http://y/r/1", "http://y/r/?q", "http://y/s"]);
     assert_eq!(folder.log()[4..], ["created r/1", "deleted r/2"]);
+}
+
+#[test]
+fn o886_a_reported_resource_stays_until_the_file_of_the_folder_that_takes_it_over_can_be_read() {
+    let mut folder = Folder::new();
+    folder.scan();
+    report(&folder, &["http://y/r/1", "http://y/s"]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let file = elsewhere.path().join("1");
+    fs::write(&file, "one").unwrap();
+    // Nobody but its owner may read it, so it is not published.
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    let (root, prefix) = (elsewhere.path().to_owned(), Some("http://y/r/".to_owned()));
+    folder.add_content(Content::Folder { root, prefix });
+    folder.scan();
+    assert_eq!(folder.log(), ["created r/1", "created s"]);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    folder.scan();
+    assert_eq!(complete_uris(&folder), ["http://y/r/1", "http://y/s"]);
+    assert_eq!(folder.log()[2..], ["created r/1"]);
 }
 
 #[test]

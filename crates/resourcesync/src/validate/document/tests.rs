@@ -70,6 +70,13 @@ fn o823_an_entry_that_is_not_directly_under_the_root_or_not_in_the_namespace_of_
 }
 
 #[test]
+fn o869_an_element_of_an_entry_that_only_has_the_name_of_one_is_no_lost_entry() {
+    let picture = "<url><loc>http://e.org/a</loc><image><url>http://e.org/a.png</url></image></url>";
+    let report = judge("'resourcelist' at='2013-01-03T00:00:00Z'", picture);
+    assert_eq!((count(&report, "GEN-13"), count(&report, "GEN-14"), report.entries), (0, 1, 1), "{report:?}");
+}
+
+#[test]
 fn o825_a_time_that_cannot_be_read_is_wrong_and_not_missing() {
     let entry = |metadata: &str| format!("<url><loc>http://e.org/a</loc><rs:md {metadata}/></url>");
     let changed = "change='created' datetime='2013-01-03T09:00:00Z'";

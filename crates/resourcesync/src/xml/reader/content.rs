@@ -32,6 +32,7 @@ struct SeenElements {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SkippedContent {
     has_loc: bool,
+    /// `true` if an element has the name of an entry. Without a `loc` it is none: an image may have a `url`.
     has_entry: bool,
 }
 
@@ -79,7 +80,7 @@ impl<R: BufRead> DocumentReader<R> {
         let skipped = self.skip(2, empty)?;
         match kind {
             Element::Foreign | Element::Media | Element::MediaLoc => {}
-            Element::Md | Element::Ln => self.count_inner_entry(skipped.has_entry, at),
+            Element::Md | Element::Ln => self.count_inner_entry(skipped, at),
             // An entry with a misspelt name, such as `Url`: one that cannot be used is not absent (O801).
             _ => self.entries += u64::from(kind == Element::StrayEntry || skipped.has_loc),
         }
@@ -87,8 +88,8 @@ impl<R: BufRead> DocumentReader<R> {
     }
 
     /// Counts an entry within another element, of which nothing is read: one that cannot be used is not absent (O823).
-    fn count_inner_entry(&mut self, is_there: bool, at: Position) {
-        if is_there {
+    fn count_inner_entry(&mut self, skipped: SkippedContent, at: Position) {
+        if skipped.has_entry && skipped.has_loc {
             self.at = at;
             let found = "an entry within another element";
             self.report("GEN-13", Severity::Error, found, "entries directly under the root");
@@ -156,10 +157,10 @@ impl<R: BufRead> DocumentReader<R> {
             }
         }
         let at = self.at;
-        let skipped = self.skip(LEAF_DEPTH, empty)?;
+        let mut skipped = self.skip(LEAF_DEPTH, empty)?;
         if !matches!(kind, Element::Foreign | Element::MediaLoc) {
-            let is_entry = matches!(kind, Element::Entry(_)) && skipped.has_loc;
-            self.count_inner_entry(is_entry || skipped.has_entry, at);
+            skipped.has_entry |= matches!(kind, Element::Entry(_));
+            self.count_inner_entry(skipped, at);
         }
         Ok(())
     }
