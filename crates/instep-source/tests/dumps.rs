@@ -183,6 +183,30 @@ fn o905_a_set_with_a_resource_that_has_no_file_offers_no_resource_dump() {
 }
 
 #[test]
+fn o905_a_file_that_a_manifest_names_and_that_is_not_there_is_reported_as_left_out_of_a_dump() {
+    let (root, mut options) = folder(&[("a", "one")]);
+    let lists = tempfile::tempdir().unwrap();
+    let path = lists.path().join("list.jsonl");
+    let listed = |name: &str, hash: &str| {
+        format!(
+            "{{\"uri\":\"http://example.com/data/{name}\",\"path\":\"{name}\",\"length\":3,\"hash\":\"{hash}\"}}\n"
+        )
+    };
+    let hashes = ["md5:f97c5d29941bfb1b2fdab0874906ab82", "md5:1584abdf8ebdc9802ac0c6a7402c03b6"];
+    fs::write(&path, listed("a", hashes[0]) + &listed("b", hashes[1])).unwrap();
+    options.sets[0].content = vec![Content::Manifest { path, root: root.path().to_owned() }];
+    let monitor = RecordingMonitor::new();
+    assert_eq!(publish(&options, &monitor).unwrap().skipped, 1);
+    let problems = monitor.seen().problems;
+    assert!(
+        problems.iter().any(|it| it.skipped && it.subject == "http://example.com/data/b"),
+        "{problems:?}"
+    );
+    let (_, packages) = read(&options, "resourcedump.xml");
+    assert_eq!(unpack(&options, &packages[0]).into_values().collect::<Vec<_>>(), ["one"]);
+}
+
+#[test]
 fn o952_the_bytes_of_a_file_that_has_become_private_are_in_no_package() {
     let (root, mut options) = folder(&[("a", "one"), ("b", "two")]);
     options.dumps.every = Duration::ZERO;
