@@ -207,6 +207,21 @@ fn o905_a_file_that_a_manifest_names_and_that_is_not_there_is_reported_as_left_o
 }
 
 #[test]
+fn o905_a_bitstream_of_a_package_has_a_type_although_its_manifest_states_none() {
+    let (root, mut options) = folder(&[("a.json", "one")]);
+    let lists = tempfile::tempdir().unwrap();
+    let path = lists.path().join("list.csv");
+    let line = "http://example.com/data/a.json?x=1.pdf,a.json,3,md5:f97c5d29941bfb1b2fdab0874906ab82";
+    fs::write(&path, format!("uri,path,length,hash\n{line}\n")).unwrap();
+    options.sets[0].content = vec![Content::Manifest { path, root: root.path().to_owned() }];
+    publish(&options, &NoMonitor).unwrap();
+    let (_, packages) = read(&options, "resourcedump.xml");
+    let copy = name_of(&packages[0].link_for(&Relation::Contents).unwrap().href);
+    let (_, entries) = read(&options, &copy);
+    assert_eq!(entries[0].metadata.media_type.as_ref().unwrap().as_str(), "application/json");
+}
+
+#[test]
 fn o952_the_bytes_of_a_file_that_has_become_private_are_in_no_package() {
     let (root, mut options) = folder(&[("a", "one"), ("b", "two")]);
     options.dumps.every = Duration::ZERO;
