@@ -234,7 +234,10 @@ mod tests {
             ("path", serde_json::json!("/b")),
         ] {
             let what = listed(member, value).unwrap();
-            assert!(what.starts_with("links: ") && what.contains(member) && !what.contains("secret"), "{what}");
+            assert!(
+                what.starts_with("links: ") && what.contains(member) && !what.contains("secret"),
+                "{what}"
+            );
         }
         assert_eq!(listed("pri", serde_json::json!(999_999)), None);
     }
