@@ -82,7 +82,8 @@ impl SourcePlace {
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(wrong("must start with http:// or https:// and a host"));
         }
-        if url.query().is_some() || url.fragment().is_some() || !url.username().is_empty() {
+        let has_login = !url.username().is_empty() || url.password().is_some();
+        if url.query().is_some() || url.fragment().is_some() || has_login {
             return Err(wrong("must not have a query, a fragment or a user"));
         }
         let mut base = url.to_string();

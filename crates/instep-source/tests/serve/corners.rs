@@ -154,6 +154,15 @@ fn c18_a_file_that_became_private_is_not_served_from_then_on() {
 }
 
 #[test]
+fn o952_the_files_of_a_folder_that_became_private_are_not_served_from_then_on() {
+    use std::os::unix::fs::PermissionsExt;
+    let server = Server::with(folder(&[("d/a.txt", b"a")]), |options| options.live.watch = false);
+    assert_eq!(get(server.address, "/d/a.txt").status, 200);
+    fs::set_permissions(server.path("d"), fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(get(server.address, "/d/a.txt").status, 404);
+}
+
+#[test]
 fn c18_a_batch_leaves_out_a_file_that_became_a_folder() {
     let server =
         Server::with(folder(&[("a.txt", b"a"), ("b.txt", b"b")]), |options| options.live.watch = false);

@@ -123,6 +123,13 @@ impl DateTime {
         self.precision >= Precision::Second && self.offset_minutes == 0
     }
 
+    /// Returns the same instant in the complete form in UTC (ATT-23); `None` if the value has no seconds, which would have
+    /// to be invented.
+    pub fn complete_utc(&self) -> Option<Self> {
+        let utc = Self { offset_minutes: 0, ..*self };
+        (self.precision >= Precision::Second && utc.has_w3c_form()).then_some(utc)
+    }
+
     /// Returns `true` if the year has four digits, so that the value can be written as a W3C datetime.
     pub(crate) fn has_w3c_form(&self) -> bool {
         let local = self.seconds.saturating_add(i64::from(self.offset_minutes) * 60);
