@@ -37,7 +37,7 @@ pub(super) const SITEMAP: &str = "sitemap.xml";
 /// The Change List of a set, or the index over its lists.
 pub(super) const CHANGE_LIST: &str = "changelist.xml";
 /// The Resource Dump of a set.
-pub(super) const RESOURCE_DUMP: &str = "resourcedump.xml";
+pub(crate) const RESOURCE_DUMP: &str = "resourcedump.xml";
 /// The Change Dump of a set.
 pub(crate) const CHANGE_DUMP: &str = "changedump.xml";
 
