@@ -84,6 +84,12 @@ impl SyncRun<'_> {
             || !self.copy.selection_stands(set, self.options)?)
     }
 
+    /// Returns `true` if resources are deleted now that an earlier run kept, and whose deletions have no time: only the change
+    /// that deleted one of them shows which it is, beside an inventory that has no time either (O789).
+    pub(crate) fn may_have_kept_undated(&self, set: SetId) -> Result<bool, Error> {
+        Ok(self.options.delete && self.copy.kept(set)?.undated > 0)
+    }
+
     /// Folds changes over the plan. If some are missing among them, the checkpoint stays (O786), and those that the copy has
     /// are passed over: otherwise each run would request their resources again (O863).
     pub(super) async fn read_new(
