@@ -88,7 +88,7 @@ pub(crate) struct Draft {
     begins: PlanStart,
     /// `true` if the plan may hold an earlier action for the resource of an entry.
     may_hold_earlier: bool,
-    /// `true` while changes are read only for resources that earlier plans left out.
+    /// `true` while changes are read only for resources that earlier plans left out, or changes that earlier lists lacked.
     pub(crate) seeks_left_out: bool,
     /// The origin and the beginning of a URI that was found in its scope: the next entry usually has the same
     /// beginning.

@@ -12,7 +12,7 @@ use crate::{
     clock::latest_time,
     discover::{CapabilitySet, discover},
     documents::{Document, Documents},
-    plan::{IndexMember, Survey},
+    plan::{IndexMember, Survey, count_repeated},
 };
 
 /// The most entries that wait for the reader of a stream.
@@ -40,7 +40,7 @@ impl StreamOptions {
 /// Lists every resource of a Source: the entries of its Resource List (§10), through the index if there are several.
 /// `url` is any URL of the Source. A resource that several sets have comes once for each of them.
 ///
-/// A document that cannot be read comes as an error in its place, and the rest follows.
+/// A document that cannot be read comes as an error in its place, and so do entries that cannot be used; the rest follows.
 ///
 /// ```no_run
 /// # async fn list() -> Result<(), instep_destination::Error> {
@@ -65,8 +65,8 @@ pub fn resources(
 /// Lists every change of a Source since a time, or all that are listed: the entries of its Change Lists (§12), oldest
 /// first, through the index if there are several. `url` is any URL of the Source.
 ///
-/// A Source need not keep its changes forever: compare the first entry with `since` to see if its lists reach back that
-/// far.
+/// Documents and entries that cannot be used come as errors, as in [`resources`]. A Source need not keep its changes
+/// forever: compare the first entry with `since` to see if its lists reach back that far.
 ///
 /// ```no_run
 /// # async fn list() -> Result<(), instep_destination::Error> {
@@ -144,6 +144,11 @@ impl EntryListing {
         }
         let found = discover(&url, &self.options.sets, &documents).await?;
         let mut offers = false;
+        for trouble in found.troubles.iter().filter(|trouble| trouble.costs_a_set || trouble.costs_entries) {
+            let (url, what) = (trouble.uri.as_str().to_owned(), trouble.what.clone());
+            // Ignores the result: a receiver that was dropped is noticed below.
+            let _ = entries.send(Err(Error::InvalidDocument { url, what })).await;
+        }
         for set in &found.sets {
             match self.list_set(set, &documents, entries).await {
                 Ok(is_offered) => offers |= is_offered,
@@ -173,6 +178,10 @@ impl EntryListing {
         documents: &Documents,
         entries: &EntrySender,
     ) -> Result<bool, Error> {
+        if let Some(lost) = set.capability_list.as_ref().and_then(|list| lost_entries(list, set.unusable)) {
+            // Ignores the result: a receiver that was dropped is noticed below.
+            let _ = entries.send(Err(lost)).await;
+        }
         let Some(offer) = set.get(&self.capability) else { return Ok(false) };
         let speaker = set.capability_list.as_ref().and_then(|list| Origin::parse(list.as_str()).ok());
         let top = match &offer.document {
@@ -184,7 +193,11 @@ impl EntryListing {
             return Ok(true);
         }
         let mut members = Vec::new();
-        top.for_each(|entry| members.push(IndexMember::from(entry)))?;
+        let unusable = top.for_each_usable(|entry| members.push(IndexMember::from(entry)))?;
+        if let Some(lost) = lost_entries(&top.uri, unusable + count_repeated(&members)) {
+            // Ignores the result: a receiver that was dropped is noticed below.
+            let _ = entries.send(Err(lost)).await;
+        }
         let is_over = |member: &IndexMember| {
             self.since.zip(member.until).is_some_and(|(since, until)| until.end() <= since.instant())
         };
@@ -224,13 +237,22 @@ impl EntryListing {
                 if !(is_changes && shape.is_before(&entry, ordinal))
                     && sender.blocking_send(Ok(entry.clone())).is_err()
                 {
-                    break;
+                    return Ok(());
                 }
             }
-            Ok(())
+            lost_entries(&document.uri, reader.entries_read() - ordinal).map_or(Ok(()), Err)
         };
         tokio::task::spawn_blocking(read).await?
     }
+}
+
+/// Returns the error for entries of a document that cannot be used, and are missing in the listing (O998). `None` if there are
+/// none.
+fn lost_entries(document: &Uri, count: u64) -> Option<Error> {
+    (count > 0).then(|| Error::InvalidDocument {
+        url: document.as_str().to_owned(),
+        what: format!("entries that cannot be used, and are not listed: {count}"),
+    })
 }
 
 #[cfg(test)]

@@ -74,16 +74,30 @@ impl Listener {
 
     /// Listens to the channels that a Source offers now, and to no other (FN-6).
     pub(crate) fn listen_to(&mut self, source: &Discovered, client: &Client) {
+        self.listen(source, client, |_| false);
+        self.source = Some(source.clone());
+    }
+
+    /// Listens to the channels that a part of a Source offers now. Channels of sets that are not in it stay (O865).
+    pub(crate) fn listen_to_part(&mut self, part: &Discovered, client: &Client) {
+        let read = part.sets.iter().filter(|set| set.lost_above.is_none());
+        let read: Vec<&Uri> = read.filter_map(|set| set.capability_list.as_ref()).collect();
+        self.listen(part, client, |set| !read.contains(&set));
+    }
+
+    fn listen(&mut self, source: &Discovered, client: &Client, stays: impl Fn(&Uri) -> bool) {
         let offered = channels(source);
         // Closed before new ones are opened: a channel that has moved must not deliver a message twice.
-        self.channels.retain(|name, channel| offered.get(name) == Some(&channel.transports));
+        self.channels.retain(|name, channel| {
+            let is_offered = offered.get(name) == Some(&channel.transports);
+            is_offered || !offered.contains_key(name) && stays(&name.0)
+        });
         for (name, transports) in offered {
             if !self.channels.contains_key(&name) {
                 let channel = self.open_channel(&name, transports, client);
                 self.channels.insert(name, channel);
             }
         }
-        self.source = Some(source.clone());
     }
 
     /// Returns the Source as it was when it was last read; `None` if it was not read yet.

@@ -151,7 +151,8 @@ impl<'a> SyncRun<'a> {
             self.reporter.problem(ProblemKind::Document, uri.as_str(), &what);
         }
         for set in found.sets.iter().filter(|set| set.unusable > 0) {
-            let what = format!("capabilities without a usable loc, which are lost: {}", set.unusable);
+            let what =
+                format!("entries without a usable loc or a capability, which are lost: {}", set.unusable);
             self.reporter.problem(ProblemKind::Document, set.name(), &what);
         }
         for trouble in &found.troubles {

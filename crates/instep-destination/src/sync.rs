@@ -97,7 +97,7 @@ impl SyncRun<'_> {
         let mut set = self.new_plan(id, true)?;
         let planned = self.plan_or_retry(found, &mut set).await?;
         self.choose_by_metadata(&set).await?;
-        self.note_plain_sitemap(&set);
+        self.note_limitations(&set);
         set.delete_after(&self.other_plans.before)?;
         self.leave_to_other_sets(&set, sets, number).await?;
         self.guard(&mut set, planned.inventory)?;
@@ -145,9 +145,16 @@ impl SyncRun<'_> {
         (self.reporter.report.strategy, self.reporter.report.reason) = (strategy, reason);
     }
 
-    /// Reports the limitations of a site that has only a Sitemap.
-    fn note_plain_sitemap(&self, set: &SetRun) {
-        let (plain, elsewhere) = set.with(|draft| (draft.inventory.plain, draft.inventory.media_elsewhere));
+    /// Reports the limitations of a site that has only a Sitemap, and versions out of scope.
+    fn note_limitations(&self, set: &SetRun) {
+        let count = set.with(|draft| draft.inventory);
+        if count.versions_elsewhere > 0 {
+            self.reporter.note(&format!(
+                "{} links to versions lead to other hosts: those versions are not kept",
+                count.versions_elsewhere
+            ));
+        }
+        let (plain, elsewhere) = (count.plain, count.media_elsewhere);
         if plain > 0 {
             self.reporter.note(
                 "a plain Sitemap: it states no digests and no deletions, so bytes count as right when they arrive \

@@ -220,9 +220,9 @@ impl SyncRun<'_> {
             let has_gap = reach.is_some_and(|first| matches!(read.reach(first), Reach::Gap { .. }));
             let met = plan.with(|draft| draft.met);
             let chooses_anew = met.record && found.has_inventory();
-            if has_gap || met.lost_changes || chooses_anew {
-                // Changes left the lists while resources were fetched, or metadata records changed: the next run has to
-                // find that (O458, O657, O658).
+            if has_gap || met.are_contradictory() || chooses_anew {
+                // Changes left the lists or the lists were written anew while resources were fetched, or metadata records
+                // changed: the next run has to find that (O458, O657, O658, O966).
                 plan.records.truncate(records);
                 reached
             } else {

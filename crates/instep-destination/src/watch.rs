@@ -57,14 +57,16 @@ impl ChannelWatch {
     }
 
     /// Finds the channels that the Source of the run offers now, listens to these, and closes all others. If documents that lead
-    /// to channels do not arrive, everything stays as it is.
+    /// to channels do not arrive, those of their sets stay as they are.
     ///
     /// # Errors
     /// As for [`Self::open`].
     pub async fn renew(&mut self, options: &SyncOptions, folder: &Path) -> Result<(), Error> {
         let (source, client) = found(options, folder).await?;
         self.is_partial = lacks_sets(&source);
-        if !self.is_partial {
+        if self.is_partial {
+            self.listener.listen_to_part(&source, &client);
+        } else {
             self.listener.listen_to(&source, &client);
         }
         Ok(())

@@ -158,7 +158,7 @@ impl<'a> Harvest<'a> {
         identity: &mut RepositoryIdentity,
     ) -> Result<(), HarvestError> {
         self.retry_owed(format).await?;
-        self.list(format, identity).await?;
+        self.list_up_to_now(format, identity).await?;
         if !(self.ends)() && self.inventory_is_due(format, identity)? {
             self.take_inventory(format, identity).await?;
         }

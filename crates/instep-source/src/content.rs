@@ -46,13 +46,15 @@ pub(crate) use root::Root;
 pub(crate) use skips::{Skipped, Skips};
 pub use spool::SpoolUsage;
 pub(crate) use spool::StateSpool;
+#[cfg(feature = "serve")]
+pub(crate) use stat::is_private;
 pub(crate) use stat::stamp;
 #[cfg(feature = "serve")]
 pub(crate) use supplier::ReportedPath;
 pub use supplier::{ChangeReporter, Supplied, Supplier, Supply};
 #[cfg(feature = "serve")]
 pub(crate) use uri::escape_path;
-pub(crate) use uri::{MOST_BYTES, MOST_CHARACTERS, is_publishable};
+pub(crate) use uri::{MOST_BYTES, MOST_CHARACTERS, has_login, is_publishable};
 pub(crate) use walk::{FolderWalk, WalkStep};
 
 /// The first byte of the key of a resource that an application has named: its URI follows.
@@ -131,14 +133,15 @@ impl Holdings {
         iter::once(self.key_of(uri)).chain(self.0.manifests.iter().map(|manifest| manifest.key(uri)))
     }
 
-    /// Returns the resource with this URI.
+    /// Returns the resource with this URI in one of the sets of the mask. Two manifests may name it, each for its own sets.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
-    pub(crate) fn find(&self, snapshot: &Snapshot, uri: &str) -> Result<Option<Resource>, Error> {
+    pub(crate) fn find(&self, snapshot: &Snapshot, uri: &str, sets: u64) -> Result<Option<Resource>, Error> {
         for key in self.keys_of(uri) {
-            if let Some(resource) = snapshot.resource(&key)? {
-                return Ok(Some(resource));
+            let found = snapshot.resource(&key)?.filter(|resource| resource.sets & sets != 0);
+            if found.is_some() {
+                return Ok(found);
             }
         }
         Ok(None)
@@ -189,17 +192,17 @@ impl Holdings {
     }
 
     fn exists(&self, snapshot: &Snapshot, uri: &str) -> Result<bool, Error> {
-        Ok(self.find(snapshot, uri)?.is_some())
+        Ok(self.find(snapshot, uri, u64::MAX)?.is_some())
     }
 
     /// Opens the file of a resource: below its root, and through no link.
     ///
     /// # Errors
-    /// If it has none, or it cannot be opened.
+    /// If it has none, it cannot be opened, or not everybody may read it.
     pub(crate) fn open(&self, resource: &Resource) -> io::Result<File> {
         let file = match (&resource.file, self.root_of(&resource.key)) {
             (Some(file), _) => File::open(file),
-            (None, Some((root, path))) => root.open(path),
+            (None, Some((root, path))) => root.open_for_all(path),
             (None, None) => Err(io::Error::new(io::ErrorKind::NotFound, "the resource has no file")),
         }?;
         // A folder that took its place is no state of the resource: the file is gone.

@@ -15,6 +15,7 @@ mod resource_dump;
 mod room;
 
 pub(crate) use change_dump::ChangePackages;
+pub(crate) use resource_dump::{first_without_file, report_without_dump};
 
 #[cfg(feature = "serve")]
 pub(crate) use batch::{Batch, BatchLimits, BatchRequest, BatchSelection, Batches};

@@ -84,7 +84,7 @@ pub fn publish(options: &PublishOptions, monitor: &dyn PublishMonitor) -> Result
     publisher.report_hidden(monitor)?;
     let mut report = publisher.publish(monitor).map_err(|error| error.in_state(&state))?;
     report.kept_states = publisher.context.kept_states()?;
-    if let Some(job) = publisher.dump_job()? {
+    if let Some(job) = publisher.dump_job(monitor)? {
         let built = job.build(monitor)?;
         report.skipped += built.unreadable;
         let placed = publisher.place_dumps(built, monitor)?;
@@ -141,12 +141,13 @@ impl Publisher {
         self.run(ScanScope::Recorded, &mut Unannounced, monitor)
     }
 
-    /// Returns the Resource Dumps that are due; `None` if there are none. Publications can run beside the job.
+    /// Returns the Resource Dumps that are due; `None` if there are none. Publications can run beside the job. A set with a
+    /// resource that has no file can have no dump, which is reported.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
-    pub fn dump_job(&self) -> Result<Option<DumpJob>, Error> {
-        self.context.dump_job(&self.stop)
+    pub fn dump_job(&self, monitor: &dyn PublishMonitor) -> Result<Option<DumpJob>, Error> {
+        self.context.dump_job(&self.stop, monitor)
     }
 
     /// Puts packages in place, with the documents that lead to them.

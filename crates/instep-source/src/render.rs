@@ -37,7 +37,8 @@ pub(crate) use host::host_setup;
 pub use host::{HostSetup, Redirect};
 pub(crate) use measure::{EntryMeter, room_for_entries};
 pub(crate) use place::{
-    CHANGE_DUMP, DOCUMENTS, MEMENTO, PATCHES, ROBOTS, SOURCE_DESCRIPTION, TIMEGATE, TIMEMAP, part_name,
+    CHANGE_DUMP, DOCUMENTS, MEMENTO, PATCHES, RESOURCE_DUMP, ROBOTS, SOURCE_DESCRIPTION, TIMEGATE, TIMEMAP,
+    part_name,
 };
 pub use place::{SetPlace, SourcePlace};
 pub(crate) use policy::{SetPolicy, SourcePolicy};

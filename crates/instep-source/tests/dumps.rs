@@ -4,15 +4,16 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
+    fs::{self, File, Permissions},
     io::Read,
+    os::unix::fs::PermissionsExt as _,
     path::PathBuf,
     time::Duration,
 };
 
 use instep_source::{
     Archives, CodingRule, Content, DumpPolicy, Error, LinkRule, MaxDeletions, NoMonitor, PublishOptions,
-    Publisher, RecordingMonitor, publish,
+    Publisher, RecordingMonitor, ReportedChange, publish,
 };
 use resourcesync::{
     Algorithm, Capability, Change, Document, DocumentReader, Entry, Hasher, Header, PackagePath, ReadOptions,
@@ -117,7 +118,7 @@ fn a_file_that_changes_before_it_is_packed_is_packed_as_it_is() {
     let (root, options) = folder(&[("a", "one"), ("b", "two"), ("c", "three")]);
     let mut publisher = Publisher::open(options.clone()).unwrap();
     publisher.publish(&NoMonitor).unwrap();
-    let job = publisher.dump_job().unwrap().unwrap();
+    let job = publisher.dump_job(&NoMonitor).unwrap().unwrap();
     fs::write(root.path().join("a"), "another length").unwrap();
     fs::write(root.path().join("b"), "TWO").unwrap();
     fs::remove_file(root.path().join("c")).unwrap();
@@ -138,7 +139,7 @@ fn o696_a_resource_dump_lacks_no_more_resources_than_a_publication_may_delete() 
     let mut publisher = Publisher::open(options.clone()).unwrap();
     publisher.publish(&NoMonitor).unwrap();
     // As if a disk was unmounted after the scan.
-    let job = publisher.dump_job().unwrap().unwrap();
+    let job = publisher.dump_job(&NoMonitor).unwrap().unwrap();
     names[..11].iter().for_each(|name| fs::remove_file(root.path().join(name)).unwrap());
     let refused = job.build(&NoMonitor).unwrap_err();
     assert!(
@@ -147,8 +148,96 @@ fn o696_a_resource_dump_lacks_no_more_resources_than_a_publication_may_delete() 
     );
     drop(publisher);
     options.guard.most = MaxDeletions::Count(11);
-    let job = Publisher::open(options).unwrap().dump_job().unwrap().unwrap();
+    let job = Publisher::open(options).unwrap().dump_job(&NoMonitor).unwrap().unwrap();
     job.build(&NoMonitor).unwrap();
+}
+
+#[test]
+fn o905_a_set_with_a_resource_that_has_no_file_offers_no_resource_dump() {
+    let (_root, mut options) = folder(&[("a", "one")]);
+    options.dumps.every = Duration::ZERO;
+    let offers_dump = || {
+        let (_, offered) = read(&options, "capabilitylist.xml");
+        offered.iter().any(|entry| entry.metadata.capability == Some(Capability::ResourceDump))
+    };
+    let report = |change: ReportedChange| {
+        let publisher = Publisher::open(options.clone()).unwrap();
+        publisher.record(vec![change], &NoMonitor).unwrap();
+    };
+    let record = Uri::parse("http://example.com/records/1").unwrap();
+    publish(&options, &NoMonitor).unwrap();
+    assert!(offers_dump());
+    report(ReportedChange::add(record.clone()));
+    // The dump in place is given up, and no later publication has one.
+    for _ in 0..2 {
+        let monitor = RecordingMonitor::new();
+        publish(&options, &monitor).unwrap();
+        assert!(!offers_dump());
+        let problems = monitor.seen().problems;
+        let is_reported = |text: &str| text.contains("http://example.com/records/1 has no file here");
+        assert_eq!(problems.iter().filter(|problem| is_reported(&problem.what)).count(), 1, "{problems:?}");
+    }
+    report(ReportedChange::remove(record));
+    publish(&options, &NoMonitor).unwrap();
+    assert!(offers_dump());
+}
+
+#[test]
+fn o905_a_file_that_a_manifest_names_and_that_is_not_there_is_reported_as_left_out_of_a_dump() {
+    let (root, mut options) = folder(&[("a", "one")]);
+    let lists = tempfile::tempdir().unwrap();
+    let path = lists.path().join("list.jsonl");
+    let listed = |name: &str, hash: &str| {
+        format!(
+            "{{\"uri\":\"http://example.com/data/{name}\",\"path\":\"{name}\",\"length\":3,\"hash\":\"{hash}\"}}\n"
+        )
+    };
+    let hashes = ["md5:f97c5d29941bfb1b2fdab0874906ab82", "md5:1584abdf8ebdc9802ac0c6a7402c03b6"];
+    fs::write(&path, listed("a", hashes[0]) + &listed("b", hashes[1])).unwrap();
+    options.sets[0].content = vec![Content::Manifest { path, root: root.path().to_owned() }];
+    let monitor = RecordingMonitor::new();
+    assert_eq!(publish(&options, &monitor).unwrap().skipped, 1);
+    let problems = monitor.seen().problems;
+    assert!(
+        problems.iter().any(|it| it.skipped && it.subject == "http://example.com/data/b"),
+        "{problems:?}"
+    );
+    let (_, packages) = read(&options, "resourcedump.xml");
+    assert_eq!(unpack(&options, &packages[0]).into_values().collect::<Vec<_>>(), ["one"]);
+}
+
+#[test]
+fn o905_a_bitstream_of_a_package_has_a_type_although_its_manifest_states_none() {
+    let (root, mut options) = folder(&[("a.json", "one")]);
+    let lists = tempfile::tempdir().unwrap();
+    let path = lists.path().join("list.csv");
+    let line = "http://example.com/data/a.json?x=1.pdf,a.json,3,md5:f97c5d29941bfb1b2fdab0874906ab82";
+    fs::write(&path, format!("uri,path,length,hash\n{line}\n")).unwrap();
+    options.sets[0].content = vec![Content::Manifest { path, root: root.path().to_owned() }];
+    publish(&options, &NoMonitor).unwrap();
+    let (_, packages) = read(&options, "resourcedump.xml");
+    let copy = name_of(&packages[0].link_for(&Relation::Contents).unwrap().href);
+    let (_, entries) = read(&options, &copy);
+    assert_eq!(entries[0].metadata.media_type.as_ref().unwrap().as_str(), "application/json");
+}
+
+#[test]
+fn o952_the_bytes_of_a_file_that_has_become_private_are_in_no_package() {
+    let (root, mut options) = folder(&[("a", "one"), ("b", "two")]);
+    options.dumps.every = Duration::ZERO;
+    publish(&options, &NoMonitor).unwrap();
+    let private = root.path().join("a");
+    fs::set_permissions(&private, Permissions::from_mode(0o600)).unwrap();
+    fs::write(&private, "secret").unwrap();
+    fs::write(root.path().join("b"), "again").unwrap();
+    let monitor = RecordingMonitor::new();
+    let report = publish(&options, &monitor).unwrap();
+    let (_, packages) = read(&options, "resourcedump.xml");
+    let texts: Vec<_> = unpack(&options, &packages[0]).into_values().collect();
+    assert_eq!(texts, ["again"]);
+    let problems = monitor.seen().problems;
+    let is_left_out = problems.iter().any(|it| it.skipped && it.subject == "http://example.com/data/a");
+    assert!(report.skipped > 0 && is_left_out, "{problems:?}");
 }
 
 #[test]

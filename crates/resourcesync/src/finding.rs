@@ -27,6 +27,8 @@ pub(crate) struct Places {
     pub(crate) links: Vec<Position>,
     /// `true` if the metadata has a time that cannot be read: it is wrong, but not missing.
     pub(crate) unreadable_time: bool,
+    /// `true` if the metadata has a length that cannot be read.
+    pub(crate) unreadable_length: bool,
 }
 
 impl Places {
@@ -39,7 +41,7 @@ impl Places {
     pub(crate) fn clear(&mut self) {
         (self.root, self.metadata) = Default::default();
         self.links.clear();
-        self.unreadable_time = false;
+        (self.unreadable_time, self.unreadable_length) = (false, false);
     }
 }
 

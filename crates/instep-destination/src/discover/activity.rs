@@ -68,8 +68,8 @@ pub(super) async fn read(
     let mut page = parse(&first).map_err(|source| invalid(&uri, source))?;
     let (mut at, mut seen, mut pages) = (uri.clone(), BTreeSet::from([uri.clone()]), Vec::new());
     let mut troubles = Vec::new();
-    let (stated, mut size) = (page.stated, CollectionSize::default());
-    let (mut is_circle, mut is_too_large) = (false, false);
+    let (stated, first_page, mut size) = (page.stated, page.first.clone(), CollectionSize::default());
+    let (mut lacks_changes, mut is_too_large) = (false, false);
     loop {
         if page.lacks_pages {
             let what = "it does not name the page with the activities before".to_owned();
@@ -77,13 +77,26 @@ pub(super) async fn read(
             return Err(invalid(&at, source));
         }
         size.add(&page);
-        let CollectionPage { activities, before, unusable, .. } = page;
+        let CollectionPage { activities, before, own, lacks_items, unusable, .. } = page;
         for what in unusable {
             troubles.push(Trouble::lost_entries(&at, what));
         }
+        if lacks_items {
+            lacks_changes = true;
+            troubles.push(Trouble::lost_entries(&at, "the page has no orderedItems"));
+        }
         pages.push(activities);
-        let Some(next) = before else { break };
-        is_circle = !seen.insert(next.clone());
+        let Some(next) = before else {
+            let missed = first_page.filter(|first| at != uri && *first != at && own.as_ref() != Some(first));
+            if let Some(first) = missed {
+                lacks_changes = true;
+                let what = format!("it names no page before it, and the first page is {first}");
+                troubles.push(Trouble::lost_entries(&at, what));
+            }
+            break;
+        };
+        let is_circle = !seen.insert(next.clone());
+        lacks_changes |= is_circle;
         is_too_large = seen.len() > MOST_PAGES || size.is_too_large();
         if is_circle || is_too_large {
             troubles.push(Trouble::lost_entries(&next, "the pages go in a circle, or are too many"));
@@ -105,7 +118,7 @@ pub(super) async fn read(
     let document = documents.keep(&uri, text.as_bytes()).map_err(|source| invalid(&uri, source))?;
     let mut found = found(asked_for, way, (capability, document), troubles);
     // A later read of a collection that is too large would not have more.
-    let lacks_changes = (is_circle || stated.is_some()) && !is_too_large;
+    let lacks_changes = (lacks_changes || stated.is_some()) && !is_too_large;
     found.sets.iter_mut().for_each(|set| set.lacks_changes = lacks_changes);
     Ok(found)
 }

@@ -19,7 +19,8 @@ const MOST_OFFERS: usize = 50_000;
 #[derive(Debug, Default)]
 pub(super) struct Kept(AtomicUsize);
 
-/// Reads a Capability List (§9). If a capability is listed twice, the first entry counts (AMB-B34).
+/// Reads a Capability List (§9). If a capability is listed twice, the first entry counts (AMB-B34). An entry that states
+/// none cannot be used: it may be that of a Change List (CAP-7, O953).
 pub(super) fn read_set(
     asked_for: &Uri,
     document: &Document,
@@ -31,27 +32,29 @@ pub(super) fn read_set(
         links: document.header.links.clone(),
         ..CapabilitySet::default()
     };
-    let mut read = set.links.len();
+    let (mut read, mut unnamed) = (set.links.len(), 0);
     let unusable = document
         .for_each_usable(|Entry { loc, metadata, links, .. }| {
             read += 1 + links.len();
-            if let Some(capability) = &metadata.capability {
-                let offer = || Offer::new(loc.clone(), links.clone());
-                match set.capabilities.entry(capability.clone()) {
-                    btree_map::Entry::Vacant(place) => drop(place.insert(offer())),
-                    // A channel may have several entries, each with its transport.
-                    btree_map::Entry::Occupied(first)
-                        if (capability.is_channel() || first.get().uri != *loc)
-                            && set.further.len() < MOST_FURTHER =>
-                    {
-                        set.further.push((capability.clone(), offer()));
-                    }
-                    btree_map::Entry::Occupied(_) => {}
+            let Some(capability) = &metadata.capability else {
+                unnamed += 1;
+                return;
+            };
+            let offer = || Offer::new(loc.clone(), links.clone());
+            match set.capabilities.entry(capability.clone()) {
+                btree_map::Entry::Vacant(place) => drop(place.insert(offer())),
+                // A channel may have several entries, each with its transport.
+                btree_map::Entry::Occupied(first)
+                    if (capability.is_channel() || first.get().uri != *loc)
+                        && set.further.len() < MOST_FURTHER =>
+                {
+                    set.further.push((capability.clone(), offer()));
                 }
+                btree_map::Entry::Occupied(_) => {}
             }
         })
         .map_err(|source| DiscoverError::Invalid { uri: document.uri.clone(), source })?;
-    set.unusable = unusable;
+    set.unusable = unusable + unnamed;
     if kept.0.fetch_add(read, Relaxed) + read > MOST_OFFERS {
         return Err(DiscoverError::TooMuch { uri: document.uri.clone(), most: MOST_OFFERS });
     }

@@ -65,7 +65,7 @@ pub struct CapabilitySet {
     pub capabilities: BTreeMap<Capability, Offer>,
     /// Further entries of a capability (AMB-B34): channels alone may have several, and of others only the first is read.
     pub(crate) further: Vec<(Capability, Offer)>,
-    /// The number of entries of its Capability List without a usable `loc`.
+    /// The number of entries of its Capability List without a usable `loc` or without a capability.
     pub(crate) unusable: u64,
     /// `true` if its documents were translated from others, and do not exist at their URIs.
     pub(crate) is_translated: bool,

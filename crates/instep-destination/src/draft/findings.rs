@@ -21,3 +21,10 @@ pub(crate) struct ChangeFindings {
     /// `true` if changes may be missing between the Change Dumps and the Change Lists (O451).
     pub(crate) seam: bool,
 }
+
+impl ChangeFindings {
+    /// Returns `true` if the Change Lists contradict what was read of them before.
+    pub(crate) fn are_contradictory(self) -> bool {
+        self.lost_changes || self.rewritten || self.went_back
+    }
+}

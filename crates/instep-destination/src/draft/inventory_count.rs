@@ -35,4 +35,6 @@ pub(crate) struct InventoryCount {
     pub(crate) plain: u64,
     /// Images and videos of pages at places outside the scope.
     pub(crate) media_elsewhere: u64,
+    /// Links to versions at places outside the scope, of changes too.
+    pub(crate) versions_elsewhere: u64,
 }

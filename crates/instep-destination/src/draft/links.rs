@@ -54,16 +54,17 @@ impl Draft {
         in_scope && !climbs(&entry.loc) && self.policy.selection.wants(entry)
     }
 
+    /// Records the targets of an entry's links to versions, if versions are kept. Those out of scope are only counted (D22).
     pub(super) fn note_links(&mut self, speaker: Option<&Origin>, entry: &Entry) -> Result<(), Error> {
         let Some(versions) = &mut self.beside.versions else { return Ok(()) };
         for desired in linked(entry) {
             let retrieval = desired.retrieval();
             let target =
                 [&retrieval.lies_at, &retrieval.timemap, &retrieval.timegate].into_iter().flatten().next();
-            let in_scope = |target: &String| {
-                speaker.is_none_or(|speaker| self.policy.scope.check(speaker, target).is_ok())
-            };
-            if target.is_some_and(in_scope) {
+            let Some(target) = target else { continue };
+            if speaker.is_some_and(|speaker| self.policy.scope.check(speaker, target).is_err()) {
+                self.inventory.versions_elsewhere += 1;
+            } else {
                 versions.push(&Action::new(ActionKind::Create, desired))?;
             }
         }

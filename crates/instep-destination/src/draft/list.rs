@@ -1,7 +1,7 @@
 //! Inventories: each entry of a Resource List, or of the manifest of a dump, is a resource that exists.
 
 use instep_net::Origin;
-use resourcesync::{DateTime, Entry, Finding, Link, Severity};
+use resourcesync::{DateTime, Entry, Finding, Severity};
 
 use super::{Draft, merging::PartSource};
 use crate::{
@@ -184,14 +184,20 @@ impl Draft {
         self.inventory.selected < most
     }
 
-    /// Adds the linked resources of the entry that are also wanted: a description, a preview (§14.5, §14.6).
-    pub(super) fn add_linked(&self, linked: &mut Vec<Desired>, speaker: Option<&Origin>, entry: &Entry) {
-        let relations = &self.policy.with_links;
-        let in_scope = |link: &&Link| {
-            relations.contains(&link.rel)
-                && speaker.is_none_or(|speaker| self.policy.scope.check(speaker, link.href.as_str()).is_ok())
-        };
-        linked.extend(entry.links.iter().filter(in_scope).map(Desired::of_link));
+    /// Adds the linked resources of the entry that are also wanted: a description, a preview (§14.5, §14.6). One that is
+    /// out of scope counts as an entry that cannot be used, because the operator wants it (O955).
+    pub(super) fn add_linked(&mut self, linked: &mut Vec<Desired>, speaker: Option<&Origin>, entry: &Entry) {
+        let Self { policy, problems, account, .. } = self;
+        for link in entry.links.iter().filter(|link| policy.with_links.contains(&link.rel)) {
+            match speaker.map(|speaker| policy.scope.check(speaker, link.href.as_str())) {
+                Some(Err(refusal)) => {
+                    account.read += 1;
+                    account.unusable += 1;
+                    problems.refused(link.href.as_str(), &refusal);
+                }
+                Some(Ok(())) | None => linked.push(Desired::of_link(link)),
+            }
+        }
     }
 
     /// Adds the images and videos of a page. They are selected like resources; those on other hosts are left to the

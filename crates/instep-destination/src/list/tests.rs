@@ -45,6 +45,36 @@ async fn o405_nothing_more_is_requested_for_a_stream_that_was_dropped() {
 }
 
 #[tokio::test]
+async fn o998_entries_that_cannot_be_used_come_as_an_error() {
+    let mut parts = Layout::new();
+    parts.part_entries = Some(2);
+    for (layout, spoiled) in [
+        (Layout::new(), "resourcelist.xml"),
+        (Layout::new(), "capabilitylist.xml"),
+        (Layout::new(), ".well-known/resourcesync"),
+        (parts.clone(), "resourcelist.xml"),
+        (parts, "resourcelist-0001.xml"),
+    ] {
+        let source =
+            FakeSource::start_with(layout).with_resources([("a", "one"), ("b", "two"), ("c", "three")]);
+        let list = async || {
+            let (sender, mut receiver) = mpsc::channel(AHEAD);
+            listing(&source).run(sender).await;
+            let (mut listed, mut lost) = (0, 0);
+            while let Some(entry) = receiver.recv().await {
+                *(if entry.is_ok() { &mut listed } else { &mut lost }) += 1;
+            }
+            (listed, lost)
+        };
+        assert_eq!(list().await, (3, 0), "{spoiled}");
+        source.rewrite(spoiled, |text| {
+            text.replacen("<sitemap>", "<sitemap/><sitemap>", 1).replacen("<url>", "<url/><url>", 1)
+        });
+        assert_eq!(list().await, (3, 1), "{spoiled}");
+    }
+}
+
+#[tokio::test]
 async fn o405_a_list_that_cannot_be_read_does_not_end_the_listing_of_the_other_sets() {
     for lost in ["one", "two"] {
         let source = FakeSource::start();

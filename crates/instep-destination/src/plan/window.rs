@@ -1,5 +1,7 @@
 //! The intervals of lists: which members to read, and if changes reach back to the checkpoint.
 
+use std::collections::BTreeMap;
+
 use resourcesync::{DateTime, Entry, Uri};
 
 use crate::state::PassedEntry;
@@ -101,6 +103,17 @@ pub(crate) fn put_oldest_first(members: &mut [IndexMember]) -> bool {
         members.reverse();
     }
     is_newest_first
+}
+
+/// Returns the number of members that have the URI of an earlier one with other times. One of the two should name another
+/// document, which is lost (O967).
+pub(crate) fn count_repeated(members: &[IndexMember]) -> u64 {
+    let (mut earlier, mut repeated) = (BTreeMap::new(), 0);
+    for member in members {
+        let first: &mut &IndexMember = earlier.entry(&member.uri).or_insert(member);
+        repeated += u64::from(*first != member);
+    }
+    repeated
 }
 
 /// Returns the members that may list a change since the checkpoint, in document order (CLI-12), and the reach of the

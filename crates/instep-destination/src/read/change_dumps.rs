@@ -80,13 +80,15 @@ impl ChangeDocuments {
         Ok(read)
     }
 
-    /// Returns the packages since a checkpoint, without reading their content.
+    /// Returns the packages since a checkpoint, without reading their content, and the error for others that have no usable
+    /// `loc`.
     pub(crate) async fn packages(
         self,
         run: &mut SyncRun<'_>,
         checkpoint: &Checkpoint,
-    ) -> Result<PackageList, Error> {
+    ) -> Result<(PackageList, Option<Error>), Error> {
         let mut packages = PackageList::new(run.network.documents.folder());
+        let mut lost = unusable_members(&self.speaker, self.unusable);
         for MemberDocument { member, document } in self.lists {
             let document = match document {
                 Some(document) => Some(document),
@@ -94,10 +96,11 @@ impl ChangeDocuments {
             };
             if let Some(document) = document {
                 self.kind.document().check_list(&document)?;
-                packages.add_new_of(&document, checkpoint)?;
+                let unusable = packages.add_new_of(&document, checkpoint)?;
+                lost = lost.or(unusable_members(&member.uri, unusable));
             }
         }
-        Ok(packages)
+        Ok((packages, lost))
     }
 }
 

@@ -8,7 +8,7 @@ use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
     kind::ChangeKind,
-    known_changes::{ends_before_newest, lacks_read_last, may_have_gone_back},
+    known_changes::{lacks_read_last, may_have_gone_back, newest_after_end},
     member_times::{find_beginning, find_times},
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     discover::CapabilitySet,
     documents::Document,
     error::BesideUrl as _,
-    plan::{IndexMember, Reach, members_to_read, put_oldest_first, reach},
+    plan::{IndexMember, Reach, count_repeated, members_to_read, put_oldest_first, reach},
     run::{SyncRun, record_of},
     state::{Checkpoint, DocumentRecord},
 };
@@ -38,10 +38,13 @@ pub(crate) struct ChangeDocuments {
     pub(super) kind: ChangeKind,
     /// `true` if they have only the last change of each resource, as a collection of activities may.
     sparse: bool,
-    /// The number of members of their index without a usable `loc`.
+    /// The number of members of their index without a usable `loc`, or with that of another one.
     pub(super) unusable: u64,
-    /// `true` if the list that was read last ends long before the newest change that it had then (O706).
-    pub(super) went_back: bool,
+    /// The newest change that the list which was read last had then, if that list ends long before it now (O706), until the
+    /// next list shows if it has the change.
+    went_back: Option<DateTime>,
+    /// `true` if activities of the collection that they are made of cannot be used.
+    lacks_activities: bool,
     /// `true` if they are those from before the list that was read last (O768).
     pub(super) lacks_last: bool,
 }
@@ -82,6 +85,7 @@ impl ChangeDocuments {
                 let (mut members, mut unusable) = (Vec::new(), 0);
                 if document.header.form == Form::Index {
                     unusable = document.for_each_usable(|entry| members.push(IndexMember::from(entry)))?;
+                    unusable += count_repeated(&members);
                 }
                 let read = find_times(run, &document, &mut members).await?;
                 put_oldest_first(&mut members);
@@ -90,7 +94,9 @@ impl ChangeDocuments {
                 let mut lists =
                     Self::of(&offer.uri, document, &members, kind, checkpoint, begins, is_doubtful);
                 (lists.sparse, lists.unusable) = (set.is_translated, unusable);
-                lists.went_back = ends_before_newest(run, set, &members)?;
+                lists.went_back = newest_after_end(run, set, &members)?;
+                // If changes may be missing, the checkpoint stays before them.
+                lists.lacks_activities = set.lacks_entries && !set.lacks_changes;
                 lists.lacks_last = lacks_read_last(run, set, &members)?;
                 lists.take_documents(read);
                 if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
@@ -188,7 +194,8 @@ impl ChangeDocuments {
             kind,
             sparse: false,
             unusable: 0,
-            went_back: false,
+            went_back: None,
+            lacks_activities: false,
             lacks_last: false,
         }
     }

@@ -135,7 +135,6 @@ impl Changes {
     ) -> Result<ReadChanges, Error> {
         let by_dumps = self.dumps_are_better();
         let begin_earlier = self.begin_earlier(run)?;
-        let went_back = self.lists.as_ref().is_some_and(|lists| lists.went_back);
         let lacks_last = self.lists.as_ref().is_some_and(|lists| lists.lacks_last);
         let Self { lists, dumps, lost } = self;
         let mut read = match (lists, dumps) {
@@ -163,10 +162,7 @@ impl Changes {
             // Without a later change, a cache may have the former index. The next run must still find that it lacks the list.
             read.checkpoint = Checkpoint { document, position, leading, ..read.checkpoint };
         }
-        set.with(|draft| {
-            draft.met.rewritten |= begin_earlier || is_restored;
-            draft.met.went_back |= went_back;
-        });
+        set.with(|draft| draft.met.rewritten |= begin_earlier || is_restored);
         Ok(read)
     }
 

@@ -72,12 +72,12 @@ impl ExpectedKind {
     }
 }
 
-/// Returns the error for documents or packages that another document names without a usable `loc`: whatever they have is
-/// lost, as if they could not be read (O708). `None` if there are none.
+/// Returns the error for documents or packages that another document names without a usable `loc`, or with that of another
+/// entry (O967): whatever they have is lost, as if they could not be read (O708). `None` if there are none.
 pub(super) fn unusable_members(uri: &Uri, count: u64) -> Option<Error> {
     (count > 0).then(|| Error::InvalidDocument {
         url: uri.as_str().to_owned(),
-        what: format!("entries without a usable loc, whose content is lost: {count}"),
+        what: format!("entries without a usable loc of their own, whose content is lost: {count}"),
     })
 }
 

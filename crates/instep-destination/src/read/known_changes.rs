@@ -8,10 +8,10 @@ use crate::{
     clock::{is_long_before, latest_time},
     discover::CapabilitySet,
     documents::Document,
-    plan::{IndexMember, Mark, Survey},
+    plan::{IndexMember, Mark, Shape, Survey, resource},
     records::DocumentNote,
     run::SyncRun,
-    state::{DocumentRecord, SetId},
+    state::{DocumentRecord, SetId, StateError},
 };
 
 /// Returns how many entries without a usable `loc` a list had when it was read last, which was reported then. 0 if it
@@ -49,7 +49,8 @@ pub(super) fn lacks_known_changes(
 }
 
 /// Returns `true` if a list begins later than when it was read last, but long before the newest change that it had then, and
-/// lacks that change: the clock of the Source went back behind it (O706).
+/// lacks that change: the clock of the Source went back behind it (O706). A list that still has changes which were applied is
+/// the same one, of a Source that lists only the last change of each resource (CL-5).
 pub(super) fn lacks_newest_change(
     run: &SyncRun<'_>,
     list: &Document,
@@ -61,27 +62,65 @@ pub(super) fn lacks_newest_change(
     let is_later = record.at.is_some_and(|before| before.end() <= from.instant());
     let newest = newest_change(run, record)?.filter(|newest| is_later && is_long_before(from, *newest));
     let Some(newest) = newest else { return Ok(false) };
-    let mut survey = Survey::new(&list.header, None, Some(latest_time(list.date)));
-    list.for_each(|entry| survey.observe(entry))?;
-    let (shape, mut is_listed) = (survey.finish(), false);
-    list.for_each(|entry| {
-        is_listed |= shape.own_time(entry).is_some_and(|time| time.unix_micros() == newest.unix_micros())
-    })?;
-    Ok(!is_listed)
+    Ok(!has_change_of(list, newest)? && !has_applied_change(run, list, newest)?)
 }
 
-/// Returns `true` if the list that was read last is closed now, long before the newest change that it had then: the clock of
-/// the Source went back behind it (O706).
-pub(super) fn ends_before_newest(
+/// Returns the newest change that the list which was read last had then, if that list is closed now long before the change.
+/// The clock of the Source went back behind it (O706), unless the next list has it: a list may be closed at the full day or
+/// hour, and its last changes moved to the next one (O864).
+pub(super) fn newest_after_end(
     run: &SyncRun<'_>,
     found: &CapabilitySet,
     members: &[IndexMember],
-) -> Result<bool, Error> {
-    let Some(set) = run.state().known_set(found.name())? else { return Ok(false) };
-    let Some(last) = run.state().checkpoint(set)?.and_then(|held| held.document) else { return Ok(false) };
+) -> Result<Option<DateTime>, Error> {
+    let Some(set) = run.state().known_set(found.name())? else { return Ok(None) };
+    let Some(last) = run.state().checkpoint(set)?.and_then(|held| held.document) else { return Ok(None) };
     let ended = members.iter().find(|member| member.uri == last).and_then(|member| member.until);
-    let (Some(until), Some(record)) = (ended, run.state().document(&last)?) else { return Ok(false) };
-    Ok(newest_change(run, &record)?.is_some_and(|newest| is_long_before(until, newest)))
+    let Some(record) = run.state().document(&last)? else { return Ok(None) };
+    Ok(newest_change(run, &record)?.filter(|newest| ends_long_before(ended, *newest)))
+}
+
+/// Returns `true` if the end of a list is long before a change; `false` if it states none.
+pub(super) fn ends_long_before(until: Option<DateTime>, change: DateTime) -> bool {
+    until.is_some_and(|until| is_long_before(until, change))
+}
+
+/// Returns `true` if a list has a change of a time.
+pub(super) fn has_change_of(list: &Document, time: DateTime) -> Result<bool, Error> {
+    let (shape, mut has_it) = (shape_of(list)?, false);
+    list.for_each(|entry| {
+        has_it |= shape.own_time(entry).is_some_and(|own| own.unix_micros() == time.unix_micros());
+    })?;
+    Ok(has_it)
+}
+
+/// Returns `true` if the copy has a change of a list, up to a time: the held resource has the time of the change.
+fn has_applied_change(run: &SyncRun<'_>, list: &Document, latest: DateTime) -> Result<bool, Error> {
+    let shape = shape_of(list)?;
+    let mut has_one: Result<bool, StateError> = Ok(false);
+    list.for_each(|entry| {
+        let time = shape.own_time(entry).map(|time| time.unix_micros());
+        if matches!(has_one, Ok(false)) && time.is_some_and(|time| time <= latest.unix_micros()) {
+            let held = run.state().held(resource(&entry.loc).as_str());
+            let applied = held.map(|held| held.and_then(|held| held.metadata.datetime));
+            has_one = applied.map(|applied| applied.map(|applied| applied.unix_micros()) == time);
+        }
+    })?;
+    Ok(has_one?)
+}
+
+/// Returns the order and the times of a list, whatever was read of it before.
+fn shape_of(list: &Document) -> Result<Shape, Error> {
+    let mut survey = Survey::new(&list.header, None, Some(latest_time(list.date)));
+    list.for_each(|entry| survey.observe(entry))?;
+    Ok(survey.finish())
+}
+
+/// Returns the time of the newest change of a list that was read, to be compared with what the Source states later. `None` if
+/// the list states its end long before it: such a Source has no better times (O864).
+pub(super) fn newest_to_keep(shape: &Shape, ends: [Option<DateTime>; 2]) -> Option<DateTime> {
+    let is_after_end = |newest: DateTime| ends.into_iter().any(|until| ends_long_before(until, newest));
+    shape.times.newest.filter(|newest| !is_after_end(*newest))
 }
 
 /// Returns `true` if an index does not name the Change List that was read last, and its open list begins before that one did:

@@ -13,7 +13,8 @@ const WITHOUT_VERSION: &str = "unusable ";
 /// The note about a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DocumentNote {
-    /// The number of its entries without a usable `loc`, which were reported when it was read (B27).
+    /// The number of its entries without a usable `loc`, which were reported when it was read (B27). Of a collection of
+    /// activities, 1 if some could not be used (O996).
     pub(crate) unusable: u64,
     /// The time of the newest change that it listed, in microseconds; `None` if it listed none with a time (O706).
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -28,8 +28,8 @@ use crate::{
     map::Mapper,
     records::{self, PlanRules, RecentDeletions},
     state::{
-        Actions, CopyState, LoggedProblem, LoggedRun, ReachedPoint, ReadState, RunId, SetId, SourceId,
-        StateError, StatePlace,
+        Actions, CopyState, LoggedProblem, LoggedRun, ReachedPoint, ReadState, RowSet, RunId, SetId,
+        SourceId, StateError, StatePlace,
     },
     store::CopyStore,
     web_archive::WebArchive,
@@ -142,7 +142,7 @@ impl LocalCopy {
     pub(crate) fn expect_known(&self, sets: &[CapabilitySet], options: &SyncOptions) -> Result<(), Error> {
         let mut followed = Vec::new();
         for (set, name) in self.state().sets()? {
-            if name != crate::versions::SET && self.state().checkpoint(set)?.is_some() {
+            if name != crate::versions::SET && self.follows(set)? {
                 followed.push(name);
             }
         }
@@ -160,6 +160,16 @@ impl LocalCopy {
             options.url
         );
         Err(Error::Refused { guard: Guard::OtherSource, what })
+    }
+
+    /// Returns `true` if the copy follows a set: it has a checkpoint, or resources of it. The first runs over documents that
+    /// always lack something leave no checkpoint (O866).
+    fn follows(&self, set: SetId) -> Result<bool, Error> {
+        if self.state().checkpoint(set)?.is_some() {
+            return Ok(true);
+        }
+        // Without names, the first resource of the set is the first surplus one.
+        Ok(!self.state().surplus_after(set, &RowSet::empty(), None, 1)?.is_empty())
     }
 
     /// Returns the number of a found set, by the URL requested to find it.

@@ -1,13 +1,14 @@
 //! The reasons to read more than the changes since the checkpoint. `way.rs` acts on them.
 
-use resourcesync::DateTime;
+use resourcesync::{Capability, DateTime};
 
 use crate::{
     Error, ProblemKind, Strategy, Via,
     discover::CapabilitySet,
     error::BesideUrl as _,
     plan::{Choice, Coverage},
-    read::{Inventory, LostDocument, ReadChanges, is_gone},
+    read::{Changes, Inventory, LostDocument, ReadChanges, is_gone},
+    records::DocumentNote,
     run::{SetRun, SyncRun},
     state::{Checkpoint, SetId},
 };
@@ -65,12 +66,44 @@ impl SyncRun<'_> {
             || !self.copy.policy_stands(set, self.options)?)
     }
 
+    /// Returns `true` if all activities of a collection can be used, and some could not be when it was read last: the times of
+    /// those may be older than the one that the copy has reached (O996).
+    pub(super) fn has_usable_activities_again(&self, found: &CapabilitySet) -> Result<bool, Error> {
+        let offer =
+            found.get(&Capability::ChangeList).filter(|_| found.is_translated && !found.lacks_entries);
+        let Some(offer) = offer else { return Ok(false) };
+        let Some(record) = self.state().document(&offer.uri)? else { return Ok(false) };
+        Ok(DocumentNote::read(self.state(), &record)?.unusable > 0)
+    }
+
     /// Returns `true` if earlier plans may have left out resources that are wanted now: they had another selection, or
     /// another scope for entries that were outside of it.
     pub(crate) fn may_have_left_out(&self, set: SetId) -> Result<bool, Error> {
         let unusable = self.copy.unusable(set)?;
         Ok(unusable.count > 0 && unusable.scope != self.options.access.scope_text()
             || !self.copy.selection_stands(set, self.options)?)
+    }
+
+    /// Returns `true` if resources are deleted now that an earlier run kept, and whose deletions have no time: only the change
+    /// that deleted one of them shows which it is, beside an inventory that has no time either (O789).
+    pub(crate) fn may_have_kept_undated(&self, set: SetId) -> Result<bool, Error> {
+        Ok(self.options.delete && self.copy.kept(set)?.undated > 0)
+    }
+
+    /// Folds changes over the plan. If some are missing among them, the checkpoint stays (O786), and those that the copy has
+    /// are passed over: otherwise each run would request their resources again (O863).
+    pub(super) async fn read_new(
+        &mut self,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        changes: Changes,
+        since: Checkpoint,
+    ) -> Result<ReadChanges, Error> {
+        let passes_over_known = found.lacks_changes && !self.must_look_anew(set.id)?;
+        set.with(|draft| draft.seeks_left_out = passes_over_known);
+        let read = changes.read(self, found, set, since).await;
+        set.with(|draft| draft.seeks_left_out = false);
+        read
     }
 
     /// Returns the reason to read an inventory although changes were planned: some of them are missing, or their
@@ -151,7 +184,7 @@ impl SyncRun<'_> {
             |reached: &DateTime| inventory.is_none_or(|inventory| inventory.instant() < reached.end());
         let reached = held.and_then(|held| held.datetime).filter(is_open);
         let met = set.with(|draft| draft.met);
-        let (Some(reached), true) = (reached, met.lost_changes || met.rewritten || met.went_back) else {
+        let (Some(reached), true) = (reached, met.are_contradictory()) else {
             return Ok(());
         };
         let note = if met.lost_changes {

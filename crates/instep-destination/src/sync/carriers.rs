@@ -145,23 +145,26 @@ impl SyncRun<'_> {
         since: &Checkpoint,
     ) -> Result<PackageList, Error> {
         let folder = self.network.documents.folder().to_owned();
-        let packages = match ChangeDocuments::look(self, found, ChangeKind::Dumps, since, true).await {
+        let looked = match ChangeDocuments::look(self, found, ChangeKind::Dumps, since, true).await {
             Ok(Some(dumps)) => dumps.packages(self, since).await,
-            Ok(None) => Ok(PackageList::new(&folder)),
+            Ok(None) => Ok((PackageList::new(&folder), None)),
             Err(error) => Err(error),
         };
-        match packages {
-            Err(error) if self.options.all_versions && error.loses_document() => {
-                // Nothing else has the former states that are kept (O582).
+        let (packages, lost) = looked.or_else(|error| match error.loses_document() {
+            true => Ok((PackageList::new(&folder), Some(error))),
+            false => Err(error),
+        })?;
+        match lost {
+            // Nothing else has the former states that are kept (O582, O999).
+            Some(error) if self.options.all_versions => {
                 let url = &self.options.url;
                 self.reporter.problem(ProblemKind::Document, url, &error.beside(url));
                 self.lacks_versions |= !is_gone(&error);
-                Ok(PackageList::new(&folder))
             }
-            packages => {
-                packages.or_else(|error| self.warn_if_lost(error).map(|()| PackageList::new(&folder)))
-            }
+            Some(error) => self.warn_if_lost(error)?,
+            None => {}
         }
+        Ok(packages)
     }
 
     fn count_fetches(&self, situation: &mut Situation, set: &SetRun) -> Result<(), Error> {

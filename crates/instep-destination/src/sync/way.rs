@@ -60,11 +60,6 @@ fn stay_at_least(checkpoint: &mut Checkpoint, held: Option<&Checkpoint>) {
     }
 }
 
-/// Returns the checkpoint after listed changes; `None` if it stays, because some of them may be missing (O786).
-fn passed(found: &CapabilitySet, checkpoint: Checkpoint) -> Option<Checkpoint> {
-    (!found.lacks_changes).then_some(checkpoint)
-}
-
 /// The time for which a deletion is remembered after no Change List has it any more, in microseconds: 30 days.
 const REMEMBERED: i64 = 30 * 86_400 * 1_000_000;
 
@@ -83,7 +78,7 @@ impl SyncRun<'_> {
             return Err(Error::nothing_offered(&self.options.url, "offers neither an inventory nor changes"));
         }
         let held = self.checkpoint(set.id)?;
-        let mut anew = self.must_look_anew(set.id)?;
+        let mut anew = self.must_look_anew(set.id)? || self.has_usable_activities_again(found)?;
         let mut changes = match &held {
             Some(checkpoint) if !anew => Changes::look(self, found, checkpoint, false).await?,
             _ => Changes::default(),
@@ -241,7 +236,7 @@ impl SyncRun<'_> {
         let way = self.carrier_of_changes(found, set, choice, &held, read.packages).await?;
         Ok(Planned {
             choice: way.choice,
-            checkpoint: passed(found, read.checkpoint),
+            checkpoint: Some(read.checkpoint),
             inventory: None,
             carrier: way.carrier,
         })
@@ -265,7 +260,7 @@ impl SyncRun<'_> {
         let reach = changes.reach().unwrap_or(Reach::Unknown);
         let begins =
             changes.begin_anew(self)?.filter(|_| reach == Reach::Covered && self.options.as_of.is_none());
-        let mut read = changes.read(self, found, set, since.clone()).await?;
+        let mut read = self.read_new(found, set, changes, since.clone()).await?;
         self.refuse_frozen(found, &read.checkpoint).await?;
         self.cover(set, reach, &read)?;
         lost.append(&mut read.lost);
@@ -280,7 +275,8 @@ impl SyncRun<'_> {
         let way = self.carrier_of_changes(found, set, choice, &since, read.packages).await?;
         Ok(Planned {
             choice: way.choice,
-            checkpoint: passed(found, read.checkpoint),
+            // It stays before changes that may be missing (O786).
+            checkpoint: (!found.lacks_changes).then_some(read.checkpoint),
             inventory: None,
             carrier: way.carrier,
         })

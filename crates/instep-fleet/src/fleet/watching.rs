@@ -16,6 +16,10 @@ use crate::definition::SourceDefinition;
 /// The first pause and the longest one after an attempt to find channels that failed.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(15 * 60));
 
+/// The longest pause between two looks for channels that were lost or may be missing. It is long because a set whose documents
+/// do not arrive may never come back, and each look reads the documents of all other sets.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4 * 3_600);
+
 /// The channels of a Source that are listened to.
 pub(super) struct SourceWatch {
     /// The definition that led to them.
@@ -67,7 +71,7 @@ pub(super) async fn watch(
         if channels.is_empty() && !channels.is_to_renew() {
             break;
         }
-        (pause, renewed_at) = ((pause * 2).min(PAUSES.1), None);
+        (pause, renewed_at) = ((pause * 2).min(LONGEST_PAUSE), None);
     }
     channels.end().await;
 }

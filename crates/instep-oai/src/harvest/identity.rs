@@ -21,6 +21,8 @@ pub(crate) struct RepositoryIdentity {
     pub(crate) deletions: DeletionPolicy,
     /// The first datestamp; some repositories refuse an earlier one.
     pub(crate) earliest: Option<i64>,
+    /// The time at which it answered, by its own clock.
+    pub(crate) answered_at: Option<i64>,
 }
 
 impl RepositoryIdentity {
@@ -46,6 +48,7 @@ impl RepositoryIdentity {
             granularity: Granularity::parse(response.field("granularity")),
             deletions,
             earliest: seconds(response.field("earliestDatestamp")),
+            answered_at: seconds(&response.date),
         })
     }
 }

@@ -18,6 +18,20 @@ const UNKNOWN_CLOCK: i64 = 86_400;
 const AT_ONCE: i64 = 0;
 
 impl Harvest<'_> {
+    /// Reads the list of a format. If it is the rest of a list that an earlier harvest began, the repository may have kept it as
+    /// it was then: the list of what is new since is read too (O997).
+    pub(super) async fn list_up_to_now(
+        &mut self,
+        format: &str,
+        identity: &mut RepositoryIdentity,
+    ) -> Result<(), HarvestError> {
+        let before = self.state.position(format)?;
+        let is_old = |(began, now): (i64, i64)| began + OVERLAP < now;
+        let is_old = before.is_open && before.started_at.zip(identity.answered_at).is_some_and(is_old);
+        self.list(format, identity).await?;
+        if is_old && !(self.ends)() { self.list(format, identity).await } else { Ok(()) }
+    }
+
     /// Reads the list of a format: records that are new since the last one, or all.
     pub(super) async fn list(
         &mut self,

@@ -20,6 +20,26 @@ fn a_harvest_that_was_interrupted_goes_on_with_its_token() {
     bench.assert_files_are_there();
 }
 
+#[test]
+fn o997_after_the_rest_of_an_old_list_what_is_new_since_is_harvested_too() {
+    let bench = Bench::new(FakeRepository::with_records(45));
+    bench.fake.fail("0!20!", std::iter::repeat_n(Status(500, "X-Broken: 1"), 20));
+    assert!(bench.try_publish().0.is_err());
+    bench.fake.heal();
+    // The record comes before the rest of the list.
+    bench.fake.edit(|layout| {
+        layout.now = "2026-02-03T00:00:00Z".to_owned();
+        *layout.record("oai:fake:000003") =
+            FakeRecord::new("oai:fake:000003", "2026-02-02T00:00:00Z", "Another title");
+    });
+    bench.requests();
+    assert_eq!(bench.publish().resources, 45);
+    let requests = bench.requests();
+    assert!(requests[1].contains("resumptionToken=0%2120%21"), "{requests:?}");
+    assert!(requests.last().unwrap().ends_with("&from=2026-01-31T23%3A50%3A00Z"), "{requests:?}");
+    assert!(bench.publish().is_nothing_new());
+}
+
 fn instep_source_error(error: instep_source::Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(&error);

@@ -195,6 +195,15 @@ impl Root {
         supplied.unwrap_or_else(|| self.handle().entry(path))
     }
 
+    /// Opens a file as [`Root::open`] does, if everybody may read it. A supplier decides by itself.
+    pub(crate) fn open_for_all(&self, path: &[u8]) -> io::Result<File> {
+        let file = self.open(path)?;
+        if self.supply.is_none() && stat::is_private(&self.handle(), path, &file)? {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "not everybody may read it"));
+        }
+        Ok(file)
+    }
+
     /// Returns `true` if there are bytes at a path, from a file or from the supplier.
     pub(crate) fn has_bytes(&self, path: &[u8]) -> bool {
         let known = self.supply.as_ref().and_then(|supply| supply.0.has_bytes(path));
@@ -218,6 +227,9 @@ pub(super) fn prefix(given: Option<&str>, base: &str) -> Result<String, Error> {
     let Some(given) = given else { return Ok(base.to_owned()) };
     let wrong = |error| Error::option("prefix", format!("{given:?}: {error}"));
     let mut prefix = Uri::parse(base).and_then(|base| base.resolve(given)).map_err(wrong)?.into_string();
+    if uri::has_login(&prefix) {
+        return Err(Error::option("prefix", "must not have a login before its host"));
+    }
     if prefix.contains(['?', '#']) {
         return Err(Error::option("prefix", format!("{given:?} must not have a query or a fragment")));
     }

@@ -30,6 +30,14 @@ pub(crate) fn is_publishable(uri: &str) -> bool {
     uri.len() <= MOST_CHARACTERS
 }
 
+/// Returns `true` if a URI has a password, or, as a URL of the web, a user.
+pub(crate) fn has_login(uri: &str) -> bool {
+    let Some((scheme, rest)) = uri.split_once("://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
+    authority.rsplit_once('@').is_some_and(|(user, _)| is_web || user.contains(':'))
+}
+
 /// Appends a relative path to a prefix; bytes that are not UTF-8 are escaped one by one.
 pub(super) fn encode(prefix: &str, path: &[u8]) -> String {
     let mut uri = String::with_capacity(prefix.len() + path.len() + 8);

@@ -155,9 +155,11 @@ impl Batches {
         self.check_count(uris.len())?;
         let (mut contents, mut unknown) = (Vec::with_capacity(uris.len()), Vec::new());
         for uri in uris {
-            let resource = self.holdings.find(snapshot, uri.as_str())?;
-            match resource.filter(|resource| resource.sets & (1 << set) != 0) {
-                Some(resource) => contents.push(ItemContent::Resource(resource)),
+            match self.holdings.find(snapshot, uri.as_str(), 1 << set)? {
+                Some(mut resource) => {
+                    self.holdings.describe(set, snapshot, &mut resource)?;
+                    contents.push(ItemContent::Resource(resource));
+                }
                 None => unknown.push(uri.to_string()),
             }
         }
@@ -178,15 +180,18 @@ impl Batches {
         }
         let mut changes: Vec<_> = last.into_values().collect();
         changes.sort_by_key(|change| change.sequence);
-        changes.into_iter().map(|change| self.content(change, snapshot)).collect()
+        changes.into_iter().map(|change| self.content(set, change, snapshot)).collect()
     }
 
-    fn content(&self, change: ChangeRecord, snapshot: &Snapshot) -> Result<ItemContent, Error> {
+    fn content(&self, set: u8, change: ChangeRecord, snapshot: &Snapshot) -> Result<ItemContent, Error> {
         if change.change == Change::Deleted {
             return Ok(ItemContent::Deleted(change));
         }
-        Ok(match self.holdings.find(snapshot, change.uri.as_str())? {
-            Some(resource) => ItemContent::Changed(resource, change.change, change.datetime),
+        Ok(match self.holdings.find(snapshot, change.uri.as_str(), 1 << set)? {
+            Some(mut resource) => {
+                self.holdings.describe(set, snapshot, &mut resource)?;
+                ItemContent::Changed(resource, change.change, change.datetime)
+            }
             None => ItemContent::Deleted(ChangeRecord { change: Change::Deleted, ..change }),
         })
     }

@@ -185,7 +185,7 @@ impl ChangePackages<'_> {
         if kept.is_some() {
             return item(ItemContent::Kept(change));
         }
-        let mut resource = self.holdings.find(self.snapshot, change.uri.as_str())?;
+        let mut resource = self.holdings.find(self.snapshot, change.uri.as_str(), 1 << set)?;
         if let Some(resource) = &mut resource {
             self.holdings.describe(set, self.snapshot, resource)?;
         }

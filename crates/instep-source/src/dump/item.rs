@@ -6,12 +6,12 @@ use std::{
     io::{self, Read},
 };
 
-use resourcesync::{Change, DateTime, Entry, Link, PackagePath, Uri};
+use resourcesync::{Change, DateTime, Entry, Link, MediaType, PackagePath, Uri};
 
 use super::{bitstream::Pinned, path::Paths};
 use crate::{
     catalogue::{ChangeRecord, Patch, Resource, ResourceState},
-    content::{Holdings, StateSpool},
+    content::{Holdings, MediaTypes, StateSpool},
     render::{change_entry, resource_entry},
 };
 
@@ -85,6 +85,10 @@ impl PackageItem {
             ItemContent::Kept(record) | ItemContent::Deleted(record) => change_entry(record.clone()),
         };
         entry.metadata.path.clone_from(&self.path);
+        // Whoever describes a resource may state no type, and each bitstream should have one (RDM-7, CDM-8).
+        if self.path.is_some() && entry.metadata.media_type.is_none() {
+            entry.metadata.media_type = Some(type_by_name(&entry));
+        }
         entry.links.extend(self.patch.iter().map(|patch| patch.link.clone()));
         entry
     }
@@ -137,6 +141,17 @@ impl ItemContent {
             Self::Kept(_) | Self::Deleted(_) => None,
         }
     }
+}
+
+/// Returns the media type for the name of a resource, without the ending of its content coding.
+fn type_by_name(entry: &Entry) -> MediaType {
+    let uri = entry.loc.as_str().split(['?', '#']).next().unwrap_or_default();
+    let path = match uri.split_once("://") {
+        Some((_, rest)) => rest.find('/').map_or("", |slash| &rest[slash..]),
+        None => uri,
+    };
+    let inner = path.rsplit_once('.').filter(|_| entry.metadata.encoding.is_some());
+    MediaTypes::default().of(inner.map_or(path, |(inner, _)| inner).as_bytes())
 }
 
 /// Returns the URIs without repetitions, because a package has each URI once.

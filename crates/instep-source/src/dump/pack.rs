@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     Error, PublishMonitor, PublishProblem,
+    catalogue::Resource,
     content::{Holdings, StateSpool},
     records::{PublishedDocument, PublishedPackage},
     render::{Fitting, SetPolicy},
@@ -239,20 +240,24 @@ impl Packer<'_> {
         Ok(())
     }
 
-    /// Returns `true` if the file of a resource is not there. One that a manifest names may never have been.
-    fn is_gone(&self, item: &PackageItem) -> bool {
-        let resource = item.content.resource().filter(|resource| resource.file.is_none());
-        let opened = resource.map(|resource| self.holdings.open(resource));
-        matches!(opened, Some(Err(error)) if error.kind() == io::ErrorKind::NotFound)
+    /// Returns `true` if the file of a resource is not there.
+    fn lacks_file(&self, resource: &Resource) -> bool {
+        matches!(self.holdings.open(resource), Err(error) if error.kind() == io::ErrorKind::NotFound)
     }
 
     /// Reports an item that the package is without. That its file is gone or changes is no fault: the next publication
-    /// describes it as it is then.
+    /// describes it as it is then. It is one for a file that a manifest names, which may never have been.
     fn leave_out(&self, item: &PackageItem, fault: Option<io::Error>) {
         let uri = item.entry().loc.into_string();
+        let lost = item.content.resource().filter(|resource| self.lacks_file(resource));
         let problem = match fault {
+            None if lost.is_some_and(|resource| resource.file.is_some()) => {
+                self.unreadable.set(self.unreadable.get() + 1);
+                let what = "has no file where its manifest says; it is left out of the package";
+                PublishProblem::skipped(uri, what)
+            }
             None => {
-                self.gone.set(self.gone.get() + u64::from(self.is_gone(item)));
+                self.gone.set(self.gone.get() + u64::from(lost.is_some()));
                 let what = "is gone or changes while it is packed; it is left out of the package";
                 PublishProblem::warning(uri, what)
             }

@@ -1,8 +1,12 @@
 //! Resource Dumps (§11): packages of all resources of a set, built concurrently with publications.
 
-use std::{cell::Cell, collections::BTreeMap, iter::Peekable};
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    iter::{self, Peekable},
+};
 
-use resourcesync::{Capability, Form, Header, Link, Relation};
+use resourcesync::{Capability, Form, Header, Link, Relation, Uri};
 
 use super::{
     item::ItemContent,
@@ -10,11 +14,11 @@ use super::{
     room::PackageRoom,
 };
 use crate::{
-    DeletionGuard, DumpOptions, Error, PublishMonitor, PublishPhase, PublishProgress,
+    DeletionGuard, DumpOptions, Error, PublishMonitor, PublishPhase, PublishProblem, PublishProgress,
     catalogue::{Catalogue, Resource, Snapshot},
     content::Holdings,
     records::{Moment, PublishedDocument, PublishedPackage, PublishedResourceDump},
-    render::{SetPolicy, SourcePolicy, part_name, resource_entry},
+    render::{RESOURCE_DUMP, SetPolicy, SourcePolicy, part_name, resource_entry},
     scan::ScanStop,
     sink::FolderSink,
 };
@@ -39,7 +43,8 @@ pub struct DumpJob {
 #[derive(Debug)]
 pub struct BuiltDumps {
     pub(crate) sink: FolderSink,
-    pub(crate) sets: BTreeMap<String, PublishedResourceDump>,
+    /// The dump of each set, by its name; `None` if the set can have none, and has to give up the one that it has.
+    pub(crate) sets: BTreeMap<String, Option<PublishedResourceDump>>,
     pub(crate) documents: BTreeMap<String, PublishedDocument>,
     /// The number of resources that are left out because they cannot be read.
     pub(crate) unreadable: u64,
@@ -59,13 +64,52 @@ impl DumpJob {
         for number in &self.due {
             let Some(set) = self.policy.sets.get(usize::from(*number)) else { continue };
             let snapshot = self.catalogue.snapshot()?;
+            if let Some(first) = first_without_file(&self.holdings, &snapshot, *number)? {
+                report_without_dump(set, &first, monitor);
+                sets.insert(set.name.clone(), None);
+                continue;
+            }
             let (unreadable, gone) = (&unreadable, &Cell::new(0));
             let dump = DumpBuild { job: &self, set, snapshot: &snapshot, monitor, unreadable, gone };
             let published = dump.build(*number, &mut sink, &mut documents)?;
-            sets.insert(set.name.clone(), published);
+            sets.insert(set.name.clone(), Some(published));
         }
         Ok(BuiltDumps { sink, sets, documents, unreadable: unreadable.get() })
     }
+}
+
+/// Returns the first resource of a set that has no file here; `None` if each one has. No package can have such a resource,
+/// and a Resource Dump has all resources of its set, or none is offered (CAP-9).
+pub(crate) fn first_without_file(
+    holdings: &Holdings,
+    snapshot: &Snapshot,
+    set: u8,
+) -> Result<Option<Uri>, Error> {
+    // Only an application and a manifest name resources without files; their keys begin with these bytes. Those of folders,
+    // which may be many more, are passed over.
+    let (named, _) = Holdings::keys_of_named(None);
+    let listed = holdings.manifests().iter().map(|manifest| vec![manifest.number]);
+    for prefix in iter::once(named).chain(listed) {
+        for resource in snapshot.resources_after(1 << set, &prefix) {
+            let resource = resource?;
+            if !resource.key.starts_with(&prefix) {
+                break;
+            }
+            if !holdings.has_file(&resource) {
+                return Ok(Some(resource.uri));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Reports that a set has no Resource Dump, because of a resource without a file.
+pub(crate) fn report_without_dump(set: &SetPolicy, resource: &Uri, monitor: &dyn PublishMonitor) {
+    let what = format!(
+        "is not published: a dump has all resources of its set, and {resource} has no file here; put resources without \
+         files into a set of their own"
+    );
+    monitor.problem(&PublishProblem::warning(set.place.uri(RESOURCE_DUMP).as_str(), what));
 }
 
 /// One dump while it is built.

@@ -1,6 +1,7 @@
 //! Resource Dumps, built beside publications: nothing waits for them.
 
 use std::{
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, mpsc},
     thread,
@@ -8,7 +9,7 @@ use std::{
 };
 
 use super::message::LiveMessage;
-use crate::{Error, PublishMonitor, PublishProblem, Publisher, dump::BuiltDumps};
+use crate::{Error, NoMonitor, PublishMonitor, PublishProblem, Publisher, dump::BuiltDumps};
 
 /// The delay after dumps that could not be built, or not be put in place, before they are built again.
 const AFTER_FAILURE: Duration = Duration::from_secs(600);
@@ -19,11 +20,13 @@ pub(super) struct Dumps {
     monitor: Arc<dyn PublishMonitor>,
     is_building: bool,
     not_before: Option<Instant>,
+    /// `true` once the sets that can have no dump were reported: not with each publication.
+    has_reported: bool,
 }
 
 impl Dumps {
     pub(super) fn new(messages: mpsc::SyncSender<LiveMessage>, monitor: Arc<dyn PublishMonitor>) -> Self {
-        Self { messages, monitor, is_building: false, not_before: None }
+        Self { messages, monitor, is_building: false, not_before: None, has_reported: false }
     }
 
     /// Begins to build the dumps that are due.
@@ -31,7 +34,9 @@ impl Dumps {
         if self.is_building || self.not_before.is_some_and(|moment| Instant::now() < moment) {
             return;
         }
-        match publisher.dump_job() {
+        let monitor: &dyn PublishMonitor =
+            if mem::replace(&mut self.has_reported, true) { &NoMonitor } else { &*self.monitor };
+        match publisher.dump_job(monitor) {
             Ok(None) => {}
             Ok(Some(job)) => {
                 let (messages, monitor) = (self.messages.clone(), Arc::clone(&self.monitor));
@@ -83,7 +88,7 @@ fn panicked() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DumpPolicy, NoMonitor, PublishOptions, PublishPhase};
+    use crate::{DumpPolicy, PublishOptions, PublishPhase};
 
     struct PanickingMonitor;
 

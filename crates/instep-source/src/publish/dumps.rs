@@ -9,7 +9,7 @@ use crate::{
     DumpPolicy, Error, PublishMonitor,
     catalogue::Snapshot,
     content::StateSpool,
-    dump::{BuiltDumps, ChangePackages, DumpJob},
+    dump::{BuiltDumps, ChangePackages, DumpJob, first_without_file, report_without_dump},
     records::{PublishedChangeDump, PublishedResourceDump},
     render::{Before, Now},
     scan::ScanStop,
@@ -21,18 +21,27 @@ const CHANGES_EVERY: Duration = Duration::from_secs(3_600);
 
 impl SourceContext {
     /// Returns the Resource Dumps that are due; `None` if there are none. The job can run concurrently with
-    /// publications, and ends early once `stop` is requested.
+    /// publications, and ends early once `stop` is requested. Reports the sets that can have none.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
-    pub(super) fn dump_job(&self, stop: &ScanStop) -> Result<Option<DumpJob>, Error> {
+    pub(super) fn dump_job(
+        &self,
+        stop: &ScanStop,
+        monitor: &dyn PublishMonitor,
+    ) -> Result<Option<DumpJob>, Error> {
         let snapshot = self.catalogue.snapshot()?;
         let published = published::load(&snapshot)?.published;
         let mut due = Vec::new();
         for (number, set) in (0u8..).zip(&self.policy.sets) {
             let held = published.sets.get(&set.name).and_then(|set| set.resource_dump.as_ref());
-            if self.wants_dump(&snapshot, number)? && self.is_dump_due(&snapshot, held) {
-                due.push(number);
+            if !self.wants_dump(&snapshot, number)? || !self.is_dump_due(&snapshot, held) {
+                continue;
+            }
+            // The job gives up a dump that is in place. Without one, it would have nothing to do after each publication.
+            match first_without_file(&self.holdings, &snapshot, number)? {
+                Some(first) if held.is_none() => report_without_dump(set, &first, monitor),
+                _ => due.push(number),
             }
         }
         if due.is_empty() {
@@ -50,10 +59,14 @@ impl SourceContext {
         }))
     }
 
-    /// Counts built packages as in place, and returns the sink in which they are staged.
+    /// Counts built packages as in place, and returns the sink in which they are staged. Drops the dumps of the sets that
+    /// can have none.
     pub(super) fn take_built(&self, built: BuiltDumps, before: &mut Before) -> FolderSink {
         for (set, dump) in built.sets {
-            before.staged.entry(set).or_default().resources = Some(dump);
+            if dump.is_none() {
+                drop_dump(before, &set);
+            }
+            before.staged.entry(set).or_default().resources = dump;
         }
         before.published.documents.extend(built.documents);
         built.sink
@@ -129,12 +142,17 @@ impl SourceContext {
     pub(super) fn drop_unwanted_dumps(&self, snapshot: &Snapshot, before: &mut Before) -> Result<(), Error> {
         for (number, set) in (0u8..).zip(&self.policy.sets) {
             if !self.wants_dump(snapshot, number)? {
-                before.former_dumps.remove(&set.name);
-                before.published.sets.entry(set.name.clone()).or_default().resource_dump = None;
+                drop_dump(before, &set.name);
             }
         }
         Ok(())
     }
+}
+
+/// Drops the Resource Dump of a set.
+fn drop_dump(before: &mut Before, set: &str) {
+    before.former_dumps.remove(set);
+    before.published.sets.entry(set.to_owned()).or_default().resource_dump = None;
 }
 
 /// Returns an empty Change Dump from the `at` of this publication, like the first Change List: a reader that has the
@@ -292,7 +310,7 @@ mod tests {
         options.dumps.policy = DumpPolicy::Always;
         let mut publisher = Publisher::open(options).unwrap();
         publisher.publish(&NoMonitor).unwrap();
-        let job = publisher.dump_job().unwrap().unwrap();
+        let job = publisher.dump_job(&NoMonitor).unwrap().unwrap();
         publisher.stop.request();
         let stopped = job.build(&NoMonitor);
         assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");

@@ -22,7 +22,10 @@ pub(super) fn refuse_overwriting<'a>(
     staged: impl Iterator<Item = &'a str>,
     published: &PublishedSource,
 ) -> Result<(), Error> {
-    let Ok(root) = RootFolder::open(out) else { return Ok(()) };
+    let root = match RootFolder::open(out) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened.map_err(Error::read(out))?,
+    };
     let mut names = Vec::new();
     for name in staged.filter(|name| !is_ours(name, published)) {
         let there = match root.kind(name) {
@@ -143,7 +146,21 @@ fn names_in(root: &Root, folder: &str) -> io::Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
+
+    #[test]
+    fn c15_nothing_is_written_into_a_folder_that_cannot_be_looked_into() {
+        let folder = tempfile::tempdir().unwrap();
+        let looked = |name: &str| {
+            let names = ["resourcesync/resourcelist.xml"].into_iter();
+            refuse_overwriting(&folder.path().join(name), names, &PublishedSource::default())
+        };
+        symlink("loop", folder.path().join("loop")).unwrap();
+        assert!(matches!(looked("loop"), Err(Error::Read { .. })));
+        assert!(looked("absent").is_ok());
+    }
 
     #[test]
     fn o820_a_document_is_known_by_the_number_in_its_own_name_alone() {

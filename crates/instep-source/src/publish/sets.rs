@@ -6,7 +6,7 @@ use super::published;
 use crate::{
     Error, SetOptions,
     catalogue::{Catalogue, CatalogueMove, NamedValue, Snapshot},
-    records::{ARCHIVE, PLACING, PUBLISHED, SETS},
+    records::{ARCHIVE, PLACING, PUBLISHED, SETS, STATES_KEPT, VERSIONED},
 };
 
 /// Sorts the sets by their numbers: each keeps its number in any order of the configuration; a new set takes a free
@@ -36,6 +36,7 @@ pub(super) fn number(sets: &mut Vec<SetOptions>, catalogue: &Catalogue) -> Resul
     if moves.len() == kept.len() && moves.iter().all(|(before, now)| before == now) {
         catalogue.set_meta(values)?;
     } else {
+        values.extend(renumbered_masks(&snapshot, &moves)?);
         catalogue.move_all(CatalogueMove::Sets(moves), values)?;
     }
     Ok(())
@@ -97,6 +98,19 @@ fn moves(names: &[String], kept: &[String]) -> Vec<(u8, u8)> {
     kept.iter().enumerate().filter_map(now).collect()
 }
 
+/// Returns the records that know sets by their numbers, with the new numbers. Otherwise a new set with the number of a
+/// removed one would count as a set whose present resources have versions.
+fn renumbered_masks(snapshot: &Snapshot, moves: &[(u8, u8)]) -> Result<Vec<NamedValue>, Error> {
+    let renumbered = |sets: u64| {
+        let moved = moves.iter().filter(|(before, _)| sets >> before & 1 == 1);
+        moved.fold(0_u64, |mask, (_, now)| mask | 1 << now)
+    };
+    let versioned = VERSIONED.read(snapshot)?;
+    let versioned = versioned.map(|(sets, through)| VERSIONED.write(&(renumbered(sets), through)));
+    let kept = STATES_KEPT.read(snapshot)?.map(|sets| STATES_KEPT.write(&renumbered(sets)));
+    Ok(versioned.into_iter().chain(kept).collect())
+}
+
 /// Returns the records with which the lists of sets begin anew that are published and that the catalogue has forgotten: a
 /// set was removed by mistake, and is back before a publication. Their changes until then are not known any more.
 fn lists_begun_anew(
@@ -137,7 +151,9 @@ mod tests {
     use resourcesync::{Change, Uri};
 
     use super::*;
-    use crate::{NoMonitor, PublishOptions, Publisher, ReportedChange, catalogue::CATALOGUE, publish};
+    use crate::{
+        NoMonitor, PublishOptions, Publisher, ReportedChange, VersionOptions, catalogue::CATALOGUE, publish,
+    };
 
     #[test]
     fn o821_sets_move_up_and_one_with_another_name_stays() {
@@ -235,6 +251,33 @@ mod tests {
         let snapshot = publisher.catalogue().snapshot().unwrap();
         let logged = snapshot.changes(u64::MAX, before).map(|change| change.unwrap().change);
         assert_eq!(logged.collect::<Vec<_>>(), [Change::Updated]);
+    }
+
+    #[test]
+    fn o909_the_resources_of_a_set_that_gets_the_number_of_another_have_versions() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        options.versions = Some(VersionOptions::default());
+        let set = |kind: &str| SetOptions {
+            name: kind.to_owned(),
+            include: vec![format!("*.{kind}")],
+            ..SetOptions::folder(folder.path())
+        };
+        for name in ["a.txt", "b.pdf", "c.csv"] {
+            fs::write(folder.path().join(name), name).unwrap();
+        }
+        options.sets = ["txt", "pdf"].map(set).into();
+        publish(&options, &NoMonitor).unwrap();
+        // As far as an attempt comes that cannot publish.
+        let catalogue = Catalogue::open(&options.state.join(CATALOGUE)).unwrap();
+        number(&mut vec![set("pdf")], &catalogue).unwrap();
+        drop(catalogue);
+        options.sets = ["pdf", "csv"].map(set).into();
+        publish(&options, &NoMonitor).unwrap();
+        let publisher = Publisher::open(options).unwrap();
+        let snapshot = publisher.catalogue().snapshot().unwrap();
+        let versions = snapshot.versions(&Uri::parse("http://example.org/c.csv").unwrap()).unwrap();
+        assert_eq!(versions.len(), 1);
     }
 
     #[test]

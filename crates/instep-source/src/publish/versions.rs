@@ -7,7 +7,7 @@ use resourcesync::{Change, DateTime, Uri};
 use super::{context::SourceContext, released::UnpackedStates};
 use crate::{
     Error,
-    catalogue::{Keep, ResourceVersion},
+    catalogue::{Keep, Resource, ResourceVersion, Snapshot},
     content::StateSpool,
     records::VERSIONED,
 };
@@ -29,14 +29,13 @@ impl SourceContext {
         let unpacked = UnpackedStates::new(self, &snapshot);
         let mut recorder = VersionRecorder { source: self, spool, keep, unpacked, group: Vec::new() };
         let (sets, through) = VERSIONED.read(&snapshot)?.unwrap_or_default();
-        let after = if sets == 0 { head.sequence } else { through };
-        if sets != head.baselined {
+        // Changes that the log no longer has, as after a time without versions, show only in the present states.
+        let has_gap = sets != 0 && through < head.forgotten;
+        let after = if sets == 0 || has_gap { head.sequence } else { through };
+        if sets != head.baselined || has_gap {
             for resource in snapshot.resources(u64::MAX) {
                 let resource = resource?;
-                let known = resource.state.lastmod.filter(|lastmod| *lastmod < snapshot.at());
-                let since = known.or(resource.history.since).unwrap_or(snapshot.at());
-                let datetime = DateTime::from_unix_micros(since.unix_micros());
-                if snapshot.version_since(&resource.uri)?.is_none() {
+                if let Some(datetime) = present_since(&snapshot, &resource, has_gap)? {
                     recorder.record(
                         resource.uri,
                         ResourceVersion::new(datetime, Some(resource.state)),
@@ -58,6 +57,23 @@ impl SourceContext {
             recorder.flush((head.baselined, head.sequence))
         }
     }
+}
+
+/// Returns the time from which a resource has had its present state, as far as it is known; `None` if its last version is
+/// that state. Without a gap in the log, any version is followed by those of the later changes.
+fn present_since(snapshot: &Snapshot, resource: &Resource, has_gap: bool) -> Result<Option<DateTime>, Error> {
+    let mut begun = resource.state.lastmod.filter(|lastmod| *lastmod < snapshot.at());
+    if let Some(since) = snapshot.version_since(&resource.uri)? {
+        let last = if has_gap { snapshot.versions(&resource.uri)?.pop() } else { None };
+        let is_present =
+            |last: ResourceVersion| last.state.is_some_and(|state| state.same_bytes(&resource.state));
+        if last.is_none_or(is_present) {
+            return Ok(None);
+        }
+        begun = begun.filter(|begun| *begun > since).or(Some(snapshot.at()));
+    }
+    let since = begun.or(resource.history.since).unwrap_or(snapshot.at());
+    Ok(Some(DateTime::from_unix_micros(since.unix_micros())))
 }
 
 /// The sets whose present resources have versions, as a mask, and the last change that has one.
@@ -96,5 +112,65 @@ impl VersionRecorder<'_> {
             self.spool.trim().map_err(failed())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::{Content, NoMonitor, PublishOptions, Publisher, VersionOptions};
+
+    #[test]
+    fn o909_no_entry_links_to_versions_of_a_resource_without_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "a").unwrap();
+        let path = folder.path().join("list.jsonl");
+        let lines = concat!(
+            r#"{"uri":"http://example.org/kept","path":"a"}"#,
+            "\n",
+            r#"{"uri":"http://example.org/told","hash":"md5:1584abdf8ebdc9802ac0c6a7402c03b6"}"#,
+        );
+        fs::write(&path, lines).unwrap();
+        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+        options.sets[0].content = vec![Content::Manifest { path, root: folder.path().to_owned() }];
+        options.versions = Some(VersionOptions::default());
+        crate::publish::publish(&options, &NoMonitor).unwrap();
+        let list = fs::read_to_string(folder.path().join("resourcesync/resourcelist.xml")).unwrap();
+        let links = |loc: &str| {
+            let entry = list.split("<url>").find(|entry| entry.contains(loc)).unwrap();
+            entry.contains("rel=\"timegate\"")
+        };
+        assert!(links("/kept</loc>") && !links("/told</loc>"), "{list}");
+    }
+
+    #[test]
+    fn o909_versions_that_are_kept_again_have_the_states_of_changes_that_the_log_has_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let published = |text: &str, versions: Option<VersionOptions>| {
+            fs::write(folder.path().join("a"), text).unwrap();
+            let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+            options.versions = versions;
+            let mut publisher = Publisher::open(options).unwrap();
+            publisher.publish(&NoMonitor).unwrap();
+            publisher
+        };
+        drop(published("one", Some(VersionOptions::default())));
+        let publisher = published("second", None);
+        let last = publisher.catalogue().head().unwrap().sequence;
+        publisher.catalogue().forget_changes(last).unwrap();
+        let mut options = publisher.options().clone();
+        drop(publisher);
+        options.versions = Some(VersionOptions::default());
+        let publisher = Publisher::open(options).unwrap();
+        // The second time nothing is left to be recorded.
+        for _ in 0..2 {
+            publisher.context.keep_versions().unwrap();
+            let snapshot = publisher.catalogue().snapshot().unwrap();
+            let versions = snapshot.versions(&Uri::parse("http://example.org/a").unwrap()).unwrap();
+            let length = |version: ResourceVersion| version.state.and_then(|state| state.length);
+            assert_eq!(versions.into_iter().map(length).collect::<Vec<_>>(), [Some(3), Some(6)]);
+        }
     }
 }

@@ -6,6 +6,8 @@ use std::{
     thread, vec,
 };
 
+use resourcesync::Uri;
+
 use super::version_place::VersionPlace;
 use crate::{
     Error,
@@ -32,6 +34,15 @@ pub(super) struct CatalogueView<'a> {
 impl CatalogueView<'_> {
     fn mask(&self) -> u64 {
         1 << self.set
+    }
+
+    /// Returns `false` if a resource is one without a file. One that is gone may have had a file.
+    fn may_have_bytes(&self, uri: &Uri) -> Result<bool, Error> {
+        if self.holdings.root_of_uri(uri.as_str()).is_some() {
+            return Ok(true);
+        }
+        let found = self.holdings.find(self.snapshot, uri.as_str(), self.mask())?;
+        Ok(found.is_none_or(|resource| self.holdings.has_file(&resource)))
     }
 
     /// Sends the resources page by page, until nobody wants more.
@@ -61,7 +72,8 @@ impl SetView for CatalogueView<'_> {
         match &self.versions {
             Some(places) => {
                 let page = Vec::new().into_iter();
-                Box::new(WithVersions { snapshot: self.snapshot, places, resources: described, page })
+                let (snapshot, holdings) = (self.snapshot, self.holdings);
+                Box::new(WithVersions { snapshot, holdings, places, resources: described, page })
             }
             None => Box::new(described),
         }
@@ -94,7 +106,9 @@ impl SetView for CatalogueView<'_> {
             let patch = change.patch.as_ref().filter(is_here);
             let patch = patch.and_then(|patch| patch.link(self.base, change.datetime));
             change.state.links.extend(patch);
-            if let Some(versions) = &self.versions {
+            if let Some(versions) = &self.versions
+                && self.may_have_bytes(&change.uri)?
+            {
                 let links = versions.links(&change.uri, &change.state, Some(change.datetime));
                 change.state.links.extend(links);
             }
@@ -117,6 +131,7 @@ const READ_AHEAD_FROM: u64 = 2_000;
 /// Resources with links to their versions, which are looked up a page at a time.
 struct WithVersions<'a, I> {
     snapshot: &'a Snapshot,
+    holdings: &'a Holdings,
     places: &'a VersionPlace,
     resources: I,
     page: vec::IntoIter<Resource>,
@@ -127,7 +142,9 @@ impl<I: Iterator<Item = Result<Resource, Error>>> WithVersions<'_, I> {
         let mut page = self.resources.by_ref().take(PAGE).collect::<Result<Vec<_>, _>>()?;
         let uris: Vec<_> = page.iter().map(|resource| &resource.uri).collect();
         let all_since = self.snapshot.versions_since(&uris)?;
-        for (resource, since) in page.iter_mut().zip(all_since) {
+        // A description alone, with digests or not, has no bytes that could be kept.
+        let with_files = page.iter_mut().zip(all_since).filter(|(it, _)| self.holdings.has_file(it));
+        for (resource, since) in with_files {
             let links = self.places.links(&resource.uri, &resource.state, since);
             resource.state.links.extend(links);
         }

@@ -37,7 +37,7 @@ pub(super) const SITEMAP: &str = "sitemap.xml";
 /// The Change List of a set, or the index over its lists.
 pub(super) const CHANGE_LIST: &str = "changelist.xml";
 /// The Resource Dump of a set.
-pub(super) const RESOURCE_DUMP: &str = "resourcedump.xml";
+pub(crate) const RESOURCE_DUMP: &str = "resourcedump.xml";
 /// The Change Dump of a set.
 pub(crate) const CHANGE_DUMP: &str = "changedump.xml";
 
@@ -82,7 +82,8 @@ impl SourcePlace {
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(wrong("must start with http:// or https:// and a host"));
         }
-        if url.query().is_some() || url.fragment().is_some() || !url.username().is_empty() {
+        let has_login = !url.username().is_empty() || url.password().is_some();
+        if url.query().is_some() || url.fragment().is_some() || has_login {
             return Err(wrong("must not have a query, a fragment or a user"));
         }
         let mut base = url.to_string();

@@ -80,6 +80,8 @@ pub(crate) fn check(
 fn difference(observation: Observation, held: Option<Resource>) -> Option<Difference> {
     let different = |uri, kind| Some(Difference { uri, kind });
     match (observation, held) {
+        // It stays in all of its sets, at another place of the content.
+        (Observation::Moved { stays_in, .. }, Some(held)) if held.sets & !stays_in == 0 => None,
         (Observation::Gone { .. } | Observation::Moved { .. }, Some(held)) => {
             different(held.uri, DifferenceKind::Missing)
         }
@@ -102,5 +104,22 @@ fn difference(observation: Observation, held: Option<Resource>) -> Option<Differ
             | Observation::Rehashed { resource, .. },
             None,
         ) => different(resource.uri, DifferenceKind::Unknown),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn o951_a_dry_run_shows_no_deletion_of_a_resource_that_only_moves() {
+        let uri = Uri::parse("http://example.org/a").unwrap();
+        let held = Resource { sets: 3, ..Resource::new(b"a".to_vec(), uri.clone()) };
+        let moved = |stays_in| {
+            let observation = Observation::Moved { key: held.key.clone(), stays_in };
+            difference(observation, Some(held.clone()))
+        };
+        assert_eq!(moved(3), None);
+        assert_eq!(moved(1), Some(Difference { uri, kind: DifferenceKind::Missing }));
     }
 }

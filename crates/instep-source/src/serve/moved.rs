@@ -1,4 +1,5 @@
-//! Requests for a former base URL of the Source: redirected to the present one, unless something else has the name.
+//! Requests for a former base URL of the Source, and for the well-known URI of the host: redirected to the present base
+//! URL, unless something else has the name.
 
 use std::sync::Arc;
 
@@ -11,7 +12,11 @@ use axum::{
 };
 use http::{HeaderValue, StatusCode, header, uri::Authority};
 
-use crate::{Error, publish::SourceContext, render::SourcePlace};
+use crate::{
+    Error,
+    publish::SourceContext,
+    render::{SOURCE_DESCRIPTION, SourcePlace},
+};
 
 /// The former base URLs of a Source, and its present one.
 #[derive(Clone, Debug)]
@@ -31,9 +36,10 @@ impl Moves {
         Ok(Self { former, present: source.place().clone() })
     }
 
-    /// Redirects requests below former base URLs. They reach this server if the host stayed, or still leads here.
+    /// Redirects requests below former base URLs, which reach this server if the host stayed, or still leads here; and the
+    /// well-known URI of the host, as a server in front does for a Source below a path (SD-2, DISC-1).
     pub(crate) fn redirecting(&self, routes: Router) -> Router {
-        if self.former.is_empty() {
+        if self.former.is_empty() && self.present.is_host_root() {
             return routes;
         }
         routes.layer(middleware::from_fn_with_state(Arc::new(self.clone()), redirect))
@@ -51,6 +57,7 @@ async fn redirect(State(moves): State<Arc<Moves>>, request: Request, next: Next)
     if let Some(location) = location.as_deref().filter(|_| is_elsewhere) {
         return moved(location);
     }
+    let location = location.or_else(|| moves.description(uri.path()));
     let answer = next.run(request).await;
     match location {
         Some(location) if answer.status() == StatusCode::NOT_FOUND => moved(&location),
@@ -69,6 +76,14 @@ impl Moves {
             && target.starts_with(self.present.path())
             && self.present.path().len() >= former.path().len();
         (!is_present).then(|| format!("{}{}", self.present.base(), &target[former.path().len()..]))
+    }
+
+    /// Returns the URI of the Source Description if a path is that of the host's well-known URI, and the Source is below a
+    /// path.
+    fn description(&self, path: &str) -> Option<String> {
+        let is_well_known = path.strip_prefix('/') == Some(SOURCE_DESCRIPTION);
+        (is_well_known && !self.present.is_host_root())
+            .then(|| self.present.source_description().into_string())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The resources, according to the catalogue.
 
-use std::{fs::File, io, os::unix::fs::PermissionsExt};
+use std::{fs::File, io};
 
 use http::HeaderValue;
 use resourcesync::Uri;
@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Error,
     catalogue::{Catalogue, Resource},
-    content::{self, Holdings, Supply},
+    content::{self, Holdings, Supply, is_private},
     publish::{SourceContext, VersionPlace},
     render::SourcePlace,
 };
@@ -122,8 +122,8 @@ impl FileProvider for InFolder {
             let file = folder.entry(name)?;
             // The scan publishes files that everybody may read; if the permission was removed since, this takes
             // effect at once here. A supplier decides by itself.
-            let is_private = self.supply.is_none() && file.metadata()?.permissions().mode() & 0o004 == 0;
-            if is_private { Err(io::ErrorKind::NotFound.into()) } else { Ok(file) }
+            let is_hidden = self.supply.is_none() && is_private(&folder, name, &file)?;
+            if is_hidden { Err(io::ErrorKind::NotFound.into()) } else { Ok(file) }
         })
     }
 
@@ -157,8 +157,9 @@ impl Named {
     fn find(&self, name: &[u8]) -> io::Result<Option<Resource>> {
         let uri = format!("{}{}", self.place.base(), String::from_utf8_lossy(name));
         for key in self.holdings.keys_of(&uri) {
-            if let Some(resource) = self.known.resource(&key)? {
-                return Ok(Some(resource).filter(|resource| resource.file.is_some()));
+            let named = self.known.resource(&key)?.filter(|resource| resource.file.is_some());
+            if named.is_some() {
+                return Ok(named);
             }
         }
         Ok(None)

@@ -26,8 +26,8 @@ use super::{
     representation::{self, Description},
 };
 use crate::{
-    catalogue::{Catalogue, ResourceState, ResourceVersion},
-    content::StateSpool,
+    catalogue::{Catalogue, Resource, ResourceState, ResourceVersion},
+    content::{Holdings, StateSpool},
     publish::{SourceContext, VersionPlace},
     render::{DOCUMENTS, MEMENTO, TIMEGATE, TIMEMAP},
 };
@@ -42,6 +42,7 @@ pub(crate) fn routes(source: &SourceContext) -> Router {
     let Some(spool) = spool else { return Router::new() };
     let kept = VersionFiles {
         catalogue: source.catalogue().clone(),
+        holdings: source.holdings().clone(),
         place: VersionPlace::new(source.place().base()),
         spool,
     };
@@ -62,6 +63,7 @@ struct Versions {
 #[derive(Clone, Debug)]
 struct VersionFiles {
     catalogue: Catalogue,
+    holdings: Holdings,
     place: VersionPlace,
     spool: StateSpool,
 }
@@ -95,6 +97,14 @@ impl VersionFiles {
         let found = self.versions(&original)?.into_iter().find(|version| version.datetime == datetime);
         Ok(found.map(|version| (original, version)))
     }
+
+    /// Adds the content coding in which the bytes are stored to a state, as the entry of its resource has it (O909).
+    fn coded(&self, original: Uri, state: ResourceState) -> ResourceState {
+        let mut resource = Resource::new(Vec::new(), original);
+        (resource.state, resource.sets) = (state, u64::MAX);
+        self.holdings.describe_coding(&mut resource);
+        resource.state
+    }
 }
 
 impl FileProvider for VersionFiles {
@@ -109,7 +119,8 @@ impl FileProvider for VersionFiles {
         let Some((original, version)) = self.named(name)? else { return Ok(None) };
         let hashed = Some(representation::stamp(&file.metadata()?));
         let link = VersionLinks::new(&self.place, &original).header(&self.versions(&original)?);
-        Ok(Some(Description { link, hashed, published: version.state, ..Description::default() }))
+        let published = version.state.map(|state| self.coded(original, state));
+        Ok(Some(Description { link, hashed, published, ..Description::default() }))
     }
 
     fn cache_control(&self, _: &[u8]) -> HeaderValue {
@@ -241,7 +252,7 @@ mod tests {
     use resourcesync::Digests;
 
     use super::*;
-    use crate::catalogue::Keep;
+    use crate::{PublishOptions, catalogue::Keep};
 
     #[test]
     fn o539_a_version_that_cannot_be_read_now_is_not_called_gone() {
@@ -255,7 +266,8 @@ mod tests {
         let version = ResourceVersion::new(DateTime::from_unix_seconds(1), Some(state));
         let keep = Keep { count: 1, since: DateTime::from_unix_seconds(0) };
         catalogue.keep_versions(vec![(original.clone(), version)], keep, ("x".to_owned(), None)).unwrap();
-        let kept = VersionFiles { catalogue, place: VersionPlace::new("http://x/"), spool };
+        let holdings = Holdings::new(&PublishOptions::new(folder.path(), "http://x/"), &catalogue).unwrap();
+        let kept = VersionFiles { catalogue, holdings, place: VersionPlace::new("http://x/"), spool };
         assert!(kept.versions(&original).unwrap().is_empty());
         // As on a faulty disk: no path is a link to itself.
         let file = kept.spool.folder().join("md5-1584abdf8ebdc9802ac0c6a7402c03b6");

@@ -2,7 +2,7 @@
 
 mod folder;
 
-use std::{fs::File, io, os::unix::fs::PermissionsExt, path::PathBuf, sync::Arc};
+use std::{fs::File, io, path::PathBuf, sync::Arc};
 
 use instep_store::RootFolder;
 use resourcesync::{DateTime, Uri};
@@ -103,7 +103,7 @@ impl SourceView {
     /// # Errors
     /// If the catalogue cannot be read.
     pub fn resource(&self, snapshot: &Snapshot, uri: &str) -> Result<Option<Resource>, Error> {
-        let found = self.holdings.find(snapshot, uri)?;
+        let found = self.holdings.find(snapshot, uri, u64::MAX)?;
         Ok(found.map(|mut resource| {
             self.holdings.describe_coding(&mut resource);
             resource
@@ -115,11 +115,7 @@ impl SourceView {
     /// # Errors
     /// If it has none, or it cannot be read by everybody.
     pub fn open(&self, resource: &Resource) -> io::Result<File> {
-        let file = self.holdings.open(resource)?;
-        // Checked now, as for requests, so that a permission that was removed since the scan takes effect at once.
-        let is_private =
-            !self.holdings.is_supplied(resource) && file.metadata()?.permissions().mode() & 0o004 == 0;
-        if is_private { Err(io::ErrorKind::NotFound.into()) } else { Ok(file) }
+        self.holdings.open(resource)
     }
 
     /// Opens a document that is in place, by its name below the base URL; `None` if there is none.

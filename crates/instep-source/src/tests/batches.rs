@@ -9,7 +9,7 @@ use resourcesync::{
 use tempfile::TempDir;
 
 use crate::{
-    Error, NoMonitor, PublishOptions, Publisher,
+    CodingRule, Content, Error, NoMonitor, PublishOptions, Publisher, ReportedChange, SetOptions,
     dump::{BatchRequest, BatchSelection},
 };
 
@@ -117,4 +117,50 @@ fn a_batch_since_a_time_holds_the_last_change_of_each_resource_and_deletions() {
     assert!(
         matches!(batch(&publisher, BatchSelection::Since(early)), Err(Error::TooEarly { from }) if from == at)
     );
+}
+
+#[test]
+fn o908_a_batch_describes_resources_by_the_rules_of_their_set() {
+    let (root, mut options) = folder(&[("a.txt.gz", "coded")]);
+    options.sets[0].codings = vec![CodingRule::new("*.gz", "gzip")];
+    let mut publisher = Publisher::open(options).unwrap();
+    let at = publisher.publish(&NoMonitor).unwrap().at;
+    let chosen = BatchSelection::Resources(vec![uri("a.txt.gz")]);
+    let (manifest, _) = batch(&publisher, chosen).unwrap();
+    let Document::ResourceDumpManifest(manifest) = manifest else { panic!("{manifest:?}") };
+    assert_eq!(manifest.entries[0].metadata.encoding.as_deref(), Some("gzip"));
+
+    fs::write(root.path().join("a.txt.gz"), "coded again").unwrap();
+    publisher.publish(&NoMonitor).unwrap();
+    let (manifest, _) = batch(&publisher, BatchSelection::Since(at)).unwrap();
+    let Document::ChangeDumpManifest(manifest) = manifest else { panic!("{manifest:?}") };
+    assert_eq!(manifest.entries[0].metadata.encoding.as_deref(), Some("gzip"));
+}
+
+#[test]
+fn o908_a_resource_that_manifests_of_two_sets_name_is_in_batches_of_both() {
+    let (root, mut options) = folder(&[("a", "one")]);
+    let lists = tempfile::tempdir().unwrap();
+    options.sets = ["first", "second"]
+        .map(|name| {
+            let path = lists.path().join(format!("{name}.jsonl"));
+            fs::write(&path, r#"{"uri":"http://example.com/records/1","path":"a"}"#).unwrap();
+            let content = vec![Content::Manifest { path, root: root.path().to_owned() }];
+            SetOptions { name: name.to_owned(), content, ..SetOptions::new() }
+        })
+        .into();
+    let mut publisher = Publisher::open(options).unwrap();
+    publisher.publish(&NoMonitor).unwrap();
+    let record = Uri::parse("http://example.com/records/1").unwrap();
+    let select = |set| {
+        let selection = BatchSelection::Resources(vec![record.clone()]);
+        publisher.context().batches().select(&BatchRequest::new(set, selection))
+    };
+    for set in 0..2 {
+        assert_eq!(select(set).unwrap().resources, 1, "{set}");
+    }
+    publisher.record(vec![ReportedChange::remove(record.clone())], &NoMonitor).unwrap();
+    for set in 0..2 {
+        assert!(matches!(select(set), Err(Error::UnknownResources { .. })), "{set}");
+    }
 }

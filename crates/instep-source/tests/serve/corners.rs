@@ -154,6 +154,15 @@ fn c18_a_file_that_became_private_is_not_served_from_then_on() {
 }
 
 #[test]
+fn o952_the_files_of_a_folder_that_became_private_are_not_served_from_then_on() {
+    use std::os::unix::fs::PermissionsExt;
+    let server = Server::with(folder(&[("d/a.txt", b"a")]), |options| options.live.watch = false);
+    assert_eq!(get(server.address, "/d/a.txt").status, 200);
+    fs::set_permissions(server.path("d"), fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(get(server.address, "/d/a.txt").status, 404);
+}
+
+#[test]
 fn c18_a_batch_leaves_out_a_file_that_became_a_folder() {
     let server =
         Server::with(folder(&[("a.txt", b"a"), ("b.txt", b"b")]), |options| options.live.watch = false);
@@ -195,4 +204,16 @@ fn c18_requests_below_a_former_base_url_are_redirected_where_nothing_else_has_th
     assert_eq!(ask("source.example", "/new/none").status, 404);
     assert_eq!(ask("other.example", "/old/a.txt").status, 404);
     assert_eq!(request(server.address, "GET", "/else", &[]).status, 404);
+}
+
+#[test]
+fn o1008_the_well_known_uri_of_the_host_leads_to_a_source_below_a_path() {
+    let server = Server::with(folder(&[("a.txt", b"a")]), |options| {
+        options.publish.base_url = "http://source.example/data/".to_owned();
+    });
+    let answer = request(server.address, "GET", "/.well-known/resourcesync", &[]);
+    let description = "http://source.example/data/.well-known/resourcesync";
+    assert_eq!((answer.status, answer.header("location")), (301, Some(description)));
+    assert_eq!(request(server.address, "GET", "/data/.well-known/resourcesync", &[]).status, 200);
+    assert_eq!(request(server.address, "GET", "/.well-known/other", &[]).status, 404);
 }

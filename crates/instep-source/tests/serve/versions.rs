@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use instep_source::VersionOptions;
+use instep_source::{CodingRule, VersionOptions};
 
 use super::{
     raw::{get, request},
@@ -120,5 +120,19 @@ fn entries_and_answers_lead_to_versions() {
         let href = link.split("href=\"").nth(1).unwrap().split('"').next().unwrap();
         assert_eq!(get(server.address, &path(&server, href)).status, 200, "{document}");
         assert!(entry.contains("rel=\"timegate\"") && entry.contains("rel=\"timemap\""), "{entry}");
+    }
+}
+
+#[test]
+fn o909_a_version_of_a_file_that_is_stored_compressed_has_its_coding() {
+    let server = Server::with(folder(&[("a.txt.gz", b"coded")]), |options| {
+        options.publish.versions = Some(VersionOptions::default());
+        options.publish.sets[0].codings = vec![CodingRule::new("*.gz", "gzip")];
+    });
+    let versions = timemap(&server, "a.txt.gz");
+    for place in ["/a.txt.gz", versions[0].0.as_str()] {
+        let answer = get(server.address, place);
+        let kind = (answer.header("content-encoding"), answer.header("content-type"));
+        assert_eq!(kind, (Some("gzip"), Some("text/plain")), "{place}");
     }
 }

@@ -20,11 +20,11 @@ fn first_column(document: &str) -> Vec<String> {
     cells.map(|cell| cell.trim().trim_matches('`').to_owned()).filter(|cell| is_id(cell)).collect()
 }
 
-/// Returns `true` for a capital letter and a number of at most three digits: a threat or a finding.
+/// Returns `true` for a capital letter and a number of at most four digits: a threat or a finding.
 fn is_numbered(word: &str) -> bool {
     let number =
         word.strip_prefix(|c: char| matches!(c, 'A' | 'B' | 'C' | 'D' | 'O' | 'P' | 'R' | 'S' | 'W'));
-    number.is_some_and(|number| (1..=3).contains(&number.len()) && number.bytes().all(|c| c.is_ascii_digit()))
+    number.is_some_and(|number| (1..=4).contains(&number.len()) && number.bytes().all(|c| c.is_ascii_digit()))
 }
 
 /// Returns `true` for the id of a threat or a finding, or of a question that the standard leaves open.

@@ -5,9 +5,9 @@ use std::time::Duration;
 use futures_util::SinkExt as _;
 
 use instep_destination::{ChannelWatch, MaxDelete, Outcome, SyncOptions, TestMonitor, status, sync};
-use instep_testkit::FakeSource;
+use instep_testkit::{FakeSource, Fault};
 
-use crate::support::Copy;
+use crate::support::{Copy, runtime};
 
 #[test]
 fn following_stays_in_step_until_it_is_told_to_end() {
@@ -40,7 +40,7 @@ fn each_look_tells_how_it_ended() {
     let copy = Copy::of_three();
     assert_eq!(copy.sync().heard.ended, [0]);
     copy.source.put("b.txt", "never there");
-    copy.source.fail_always("b.txt", instep_testkit::Fault::Status(404));
+    copy.source.fail_always("b.txt", Fault::Status(404));
     assert_eq!(copy.sync().heard.ended, [3]);
     let frozen = copy.sync_with(|options| options.max_age = Some(Duration::from_secs(1)));
     assert_eq!(frozen.heard.ended, [frozen.exit_code()]);
@@ -52,7 +52,7 @@ fn each_look_tells_how_it_ended() {
 #[test]
 fn a_run_that_ended_leaves_the_copy_to_the_next_at_once() {
     let copy = Copy::of_three();
-    copy.source.fail_always("c.txt", instep_testkit::Fault::Stall(1));
+    copy.source.fail_always("c.txt", Fault::Stall(1));
     for round in 0..20 {
         copy.source.put("a.txt", format!("round {round}"));
         assert_eq!(copy.sync().exit_code(), 0, "round {round}");
@@ -62,7 +62,7 @@ fn a_run_that_ended_leaves_the_copy_to_the_next_at_once() {
 #[test]
 fn a_status_tells_what_is_held_and_owed() {
     let copy = Copy::of_three();
-    copy.source.fail_always("b.txt", instep_testkit::Fault::Status(404));
+    copy.source.fail_always("b.txt", Fault::Status(404));
     copy.sync();
     let status = status(&copy.dir()).unwrap();
     assert_eq!((status.held, status.bytes, status.owed), (2, 8, 1));
@@ -149,30 +149,69 @@ fn a_message_on_a_channel_leads_to_a_look_at_the_change_list() {
     assert_eq!(copy.differences(), [""; 0]);
 }
 
-#[test]
-fn o749_a_set_whose_documents_did_not_arrive_may_have_channels() {
+/// Returns a Source whose description names another set, the documents of which are missing.
+fn lacking_a_set() -> FakeSource {
     let source = FakeSource::start().with_resources([("a.txt", "a")]);
     let list = format!(
         "<url><loc>{}</loc><rs:md capability=\"capabilitylist\"/></url></urlset>",
         source.url("second.xml")
     );
     source.rewrite(".well-known/resourcesync", move |text| text.replace("</urlset>", &list));
+    source
+}
+
+/// Returns the entry of a channel, and the end of a Capability List.
+fn channel_at(source: &FakeSource, path: &str) -> String {
+    format!(
+        "<url><loc>ws://{}/{path}</loc><rs:md capability=\"change-notification\"/></url></urlset>",
+        source.host()
+    )
+}
+
+/// Serves the Capability List of the other set, which has a channel.
+fn serve_second(source: &FakeSource) {
+    let second = format!(
+        "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+         xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:ln rel=\"up\" href=\"{}\"/>\
+         <rs:md capability=\"capabilitylist\"/>{}",
+        source.description_url(),
+        channel_at(source, "channel")
+    );
+    source.serve("second.xml", second);
+}
+
+#[test]
+fn o749_a_set_whose_documents_did_not_arrive_may_have_channels() {
+    let source = lacking_a_set();
     let folder = tempfile::tempdir().unwrap();
     let options = SyncOptions::new(source.url(""), folder.path().join("copy"));
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    runtime.block_on(async {
+    runtime().block_on(async {
         let mut channels = ChannelWatch::open(&options, folder.path(), None).await.unwrap();
         assert!(channels.is_empty() && channels.is_to_renew());
-        let second = format!(
-            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
-             xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:ln rel=\"up\" href=\"{}\"/>\
-             <rs:md capability=\"capabilitylist\"/><url><loc>ws://{}/channel</loc>\
-             <rs:md capability=\"change-notification\"/></url></urlset>",
-            source.description_url(),
-            source.host()
-        );
-        source.serve("second.xml", second);
+        serve_second(&source);
         channels.renew(&options, folder.path()).await.unwrap();
         assert!(!channels.is_empty() && !channels.is_to_renew());
+    });
+}
+
+#[test]
+fn o865_channels_of_other_sets_are_found_while_the_documents_of_one_set_do_not_arrive() {
+    let source = lacking_a_set();
+    let folder = tempfile::tempdir().unwrap();
+    let options = SyncOptions::new(source.url(""), folder.path().join("copy"));
+    runtime().block_on(async {
+        let mut channels = ChannelWatch::open(&options, folder.path(), None).await.unwrap();
+        assert!(channels.is_empty());
+        let first = channel_at(&source, "first");
+        source.rewrite("capabilitylist.xml", move |text| text.replace("</urlset>", &first));
+        channels.renew(&options, folder.path()).await.unwrap();
+        assert!(!channels.is_empty() && channels.is_to_renew(), "the other set may have one too");
+
+        serve_second(&source);
+        channels.renew(&options, folder.path()).await.unwrap();
+        source.rewrite("capabilitylist.xml", |text| text);
+        source.fail_always("second.xml", Fault::Status(404));
+        channels.renew(&options, folder.path()).await.unwrap();
+        assert!(!channels.is_empty() && channels.is_to_renew(), "that of the other set stays");
     });
 }

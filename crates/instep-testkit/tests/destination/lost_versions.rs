@@ -22,6 +22,24 @@ fn o582_states_in_a_package_that_does_not_come_are_kept_by_the_next_run() {
 }
 
 #[test]
+fn o999_states_in_a_package_without_a_usable_loc_are_kept_by_the_run_that_can_use_it() {
+    let copy = Copy::laid_out(|layout| layout.change_dump = true);
+    keeping(&copy);
+    copy.source.put("a.txt", "second");
+    copy.source.put("a.txt", "third");
+    copy.source.rotate();
+    let package = copy.source.url("changedump-000001.zip");
+    copy.source.rewrite("changedump.xml", move |text| text.replace(&package, "http://["));
+    for run in [keeping(&copy), keeping(&copy)] {
+        assert_eq!((run.exit_code(), copy.differences()), (3, vec![]), "{:?}", run.heard);
+        assert_eq!(versions(&copy, "a.txt"), ["one"]);
+    }
+    copy.source.heal();
+    let run = keeping(&copy);
+    assert_eq!((run.exit_code(), versions(&copy, "a.txt").len()), (0, 2), "{:?}", run.heard);
+}
+
+#[test]
 fn o584_a_former_state_that_its_package_does_not_have_as_listed_is_a_problem() {
     let copy = Copy::laid_out(|layout| layout.change_dump = true);
     copy.source.pack_instead("a.txt", "second", "wrong!");

@@ -64,6 +64,18 @@ fn b25_another_source_into_a_copy_is_refused_unless_it_is_added() {
 }
 
 #[test]
+fn o866_another_source_is_refused_also_while_the_documents_of_the_first_one_lack_something() {
+    let copy = Copy::laid_out(|layout| (layout.part_entries, layout.change_list) = (Some(1), false));
+    copy.source.fail_always("resourcelist-0002.xml", Fault::Status(404));
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().created), (3, 2), "{:?}", run.heard);
+    let other = FakeSource::start().with_resources([("other.txt", "of another")]);
+    let run = copy.sync_with(|options| options.url = other.url(""));
+    assert_eq!(refused(&run), Some(Guard::OtherSource), "{:?}", run.heard);
+    assert_eq!(copy.sync().exit_code(), 3, "the Source itself is still followed");
+}
+
+#[test]
 fn b25_deletions_that_are_kept_are_not_in_step() {
     let copy = Copy::of(FakeSource::start().with_resources(many(50)));
     assert!(copy.sync().report().is_in_step());
@@ -197,6 +209,27 @@ fn a10_what_is_deleted_is_not_counted_as_unchanged() {
     many(10).iter().for_each(|(path, _)| copy.source.delete(path));
     let run = copy.sync_with(|options| options.delete = true);
     assert_eq!((run.report().deleted, run.report().unchanged), (10, 90), "{:?}", run.report());
+}
+
+#[test]
+fn o954_neither_what_a_limit_leaves_out_nor_what_was_deleted_since_is_counted_as_unchanged() {
+    let copy = Copy::of(FakeSource::start().with_resources(many(10)));
+    let sync = |repair: bool| {
+        copy.sync_with(|options| (options.selection.limit, options.repair) = (Some(3), repair))
+    };
+    assert_eq!(sync(false).report().created, 3);
+    many(10).iter().skip(5).for_each(|(path, _)| copy.source.put(path, "changed"));
+    let run = sync(false);
+    assert_eq!((run.report().unchanged, run.report().entries.excluded), (0, 5), "{:?}", run.report());
+    assert_eq!(sync(true).report().unchanged, 3);
+
+    let copy = Copy::of_three();
+    let sync = |repair: bool| copy.sync_with(|options| (options.delete, options.repair) = (true, repair));
+    sync(false);
+    copy.source.delete("b.txt");
+    assert_eq!(sync(false).report().deleted, 1);
+    let run = sync(true);
+    assert_eq!((run.exit_code(), run.report().unchanged), (0, 2), "{:?}", run.report());
 }
 
 #[test]

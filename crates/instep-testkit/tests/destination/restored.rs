@@ -2,10 +2,11 @@
 
 use instep_destination::{Coverage, Guard};
 use instep_testkit::{FakeSource, Fault};
+use resourcesync::DateTime;
 
 use crate::{
     sets::document,
-    support::{Copy, Run, SPACES, refused},
+    support::{Copy, Run, SPACES, in_step, refused},
 };
 
 const DAY: i64 = 86_400;
@@ -145,6 +146,85 @@ fn o706_a_change_list_of_a_clock_that_went_back_is_recognized_although_it_begins
 }
 
 #[test]
+fn o864_a_list_that_states_its_end_before_its_last_change_shows_no_step_of_the_clock() {
+    let copy = Copy::of_three();
+    // The Source lists closed intervals only, and changes that came later than their ends.
+    copy.source.rewrite("changelist.xml", |text| match text.rfind("<sitemap>") {
+        Some(open) => format!("{}</sitemapindex>", &text[..open]),
+        None => text,
+    });
+    for (path, late) in [("a.txt", "2026-01-01T06:00:00Z"), ("b.txt", "2026-01-01T14:00:00Z")] {
+        let late = DateTime::parse(late).unwrap();
+        copy.source.misstate(path, move |entry| {
+            entry.metadata.datetime = entry.metadata.datetime.map(|_| late);
+        });
+        copy.source.put(path, "changed");
+        copy.source.rotate();
+        let run = copy.sync();
+        in_step(&copy, &run);
+        assert!(run.report().is_in_step(), "{path}: {:?}", run.heard);
+        copy.source.clock().advance(8 * 3_600);
+    }
+}
+
+#[test]
+fn o864_a_list_whose_last_changes_moved_to_the_next_one_shows_no_step_of_the_clock() {
+    let copy = Copy::of_three();
+    copy.source.put("a.txt", "in the first list");
+    let end = copy.source.clock().advance(3_600).to_string();
+    copy.source.clock().advance(3_600);
+    copy.source.put("b.txt", "in the first list, and then in the second");
+    assert!(copy.sync().report().is_in_step());
+
+    let open = String::from_utf8(copy.source.document("changelist-000001.xml").unwrap()).unwrap();
+    let (_, last) = open.rsplit_once("<url>").unwrap();
+    let moved = format!("<url>{}", last.split_once("</urlset>").unwrap().0);
+    copy.source.rotate();
+    let now = copy.source.clock().now().to_string();
+    let ended = move |text: String| text.replace(&now, &end);
+    copy.source.rewrite("changelist.xml", ended.clone());
+    let first = ended.clone();
+    copy.source.rewrite("changelist-000001.xml", move |text| {
+        let text = first(text);
+        let (others, _) = text.rsplit_once("<url>").unwrap();
+        format!("{others}</urlset>")
+    });
+    copy.source.rewrite("changelist-000002.xml", move |text| {
+        let mut text = ended(text);
+        let place = text.find("<url>").or_else(|| text.find("</urlset>")).unwrap();
+        text.insert_str(place, &moved);
+        text
+    });
+    for text in ["in the second list", "in the second list, later"] {
+        copy.source.put("d/c.txt", text);
+        let run = copy.sync();
+        in_step(&copy, &run);
+        assert!(run.report().is_in_step(), "{:?}", run.heard);
+    }
+}
+
+#[test]
+fn o864_a_list_of_the_last_change_of_each_resource_shows_no_step_of_the_clock() {
+    let copy = Copy::laid_out(|layout| layout.change_index = false);
+    let before = copy.source.clock().now().to_string();
+    let begins = copy.source.clock().advance(60).to_string();
+    copy.source.put("a.txt", "changed once");
+    copy.source.clock().advance(3_600);
+    copy.source.put("b.txt", "changed first");
+    assert!(copy.sync().report().is_in_step());
+    copy.source.put("b.txt", "changed again");
+    // It begins later now, and has the later one of the two changes only.
+    copy.source.rewrite("changelist.xml", move |text| {
+        let mut parts: Vec<&str> = text.split_inclusive("</url>").collect();
+        parts.remove(1);
+        parts.concat().replacen(&before, &begins, 1)
+    });
+    let run = copy.sync();
+    in_step(&copy, &run);
+    assert!(run.report().is_in_step(), "{:?}", run.heard);
+}
+
+#[test]
 fn o658_changes_that_are_lost_while_resources_are_fetched_are_noticed_by_the_next_run() {
     let copy = Copy::of_three();
     copy.sync();
@@ -167,6 +247,54 @@ fn o658_changes_that_are_lost_while_resources_are_fetched_are_noticed_by_the_nex
     assert_eq!(copy.read("b.txt").as_deref(), Some("after the restoration"));
     let run = copy.sync();
     assert_eq!(coverage(&run), Some(Coverage::Unknown), "{:?}", run.heard);
+}
+
+#[test]
+fn o966_lists_that_begin_earlier_while_resources_are_fetched_are_noticed_by_the_next_run() {
+    let copy = Copy::of_three();
+    copy.source.rewrite("changelist.xml", |text| text.replace("from=\"2026-01-01", "from=\"2026-01-02"));
+    copy.source.clock().advance(2 * DAY);
+    copy.source.snapshot();
+    assert!(coverage(&copy.sync()).unwrap().is_complete());
+    // No list explains its length, so the changes are read again.
+    copy.source.misstate("d/c.txt", |entry| entry.metadata.length = Some(1));
+    copy.source.put("d/c.txt", "changed");
+    copy.source.fail("d/c.txt", [Fault::Hold]);
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| copy.sync());
+        copy.source.wait_for("d/c.txt", 2);
+        copy.source.put("b.txt", "later");
+        copy.source.rewrite("changelist.xml", |text| text);
+        copy.source.release();
+        run.join().unwrap()
+    });
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    let run = copy.sync();
+    assert_eq!(coverage(&run), Some(Coverage::Unknown), "{:?}", run.heard);
+}
+
+#[test]
+fn o965_a_list_of_the_last_changes_whose_beginning_moves_shows_no_clock_that_went_back() {
+    let copy = Copy::of_three();
+    copy.source.clock().advance(10 * DAY);
+    let publish = |from: u32, changes: [(&str, u32); 2]| {
+        let changes = changes.map(|(path, day)| {
+            (path, format!("<rs:md change='updated' datetime='2026-01-{day:02}T00:00:00Z'/>"))
+        });
+        let changes: Vec<_> = changes.iter().map(|(path, metadata)| (*path, metadata.as_str())).collect();
+        let from = format!("from='2026-01-{from:02}T00:00:00Z'");
+        copy.source.serve("changelist.xml", document(&copy.source, "changelist", &from, &changes));
+    };
+    publish(1, [("b.txt", 3), ("a.txt", 4)]);
+    assert!(coverage(&copy.sync()).unwrap().is_complete());
+    // Each list has the last change of each resource: `a.txt` changed again.
+    publish(2, [("b.txt", 3), ("a.txt", 5)]);
+    for run in [copy.sync(), copy.sync()] {
+        assert!(run.exit_code() == 0 && coverage(&run).unwrap().is_complete(), "{:?}", run.heard);
+    }
+    // No later change replaces the one of `a.txt`.
+    publish(3, [("b.txt", 6), ("d/c.txt", 7)]);
+    assert_eq!(coverage(&copy.sync()), Some(Coverage::Unknown));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use instep_testkit::{FakeSource, Fault};
+use instep_testkit::{FakeSource, Fault, Layout};
+use resourcesync::{Link, Relation, Uri};
 
 use crate::support::{Copy, Run, in_step, many};
 
@@ -186,6 +187,71 @@ fn o708_a_package_without_a_usable_loc_is_lost() {
         copy.source.heal();
         in_step(&copy, &copy.sync());
     }
+}
+
+#[test]
+fn o953_a_capability_that_is_not_named_is_a_problem_of_each_run() {
+    let copy = Copy::of_three();
+    copy.source
+        .rewrite("capabilitylist.xml", |text| text.replace("capability=\"changelist\"", "length=\"1\""));
+    for run in [copy.sync(), copy.sync()] {
+        skips_an_entry(&run);
+    }
+    assert_eq!(copy.audit().0.unwrap().exit_code(), 3);
+    copy.source.heal();
+    in_step(&copy, &copy.sync());
+}
+
+#[test]
+fn o955_a_wanted_target_of_a_link_that_is_out_of_scope_is_a_problem_until_its_origin_is_allowed() {
+    let other = FakeSource::start_at("127.0.0.2", Layout::new());
+    other.serve("about.xml", "about a");
+    for by_change in [false, true] {
+        let copy = Copy::laid_out(|layout| layout.change_list = by_change);
+        let sync = |allows: bool| {
+            copy.sync_with(|options| {
+                options.selection.with_links.push("describedby".to_owned());
+                if allows {
+                    options.access.allow_origins.push(other.url("").trim_end_matches('/').to_owned());
+                }
+            })
+        };
+        in_step(&copy, &sync(false));
+        let target = Uri::parse(&other.url("about.xml")).unwrap();
+        copy.source.misstate("new.txt", move |entry| {
+            entry.links.push(Link::new(Relation::DescribedBy, target.clone()));
+        });
+        copy.source.put("new.txt", "described");
+        for run in [sync(false), sync(false)] {
+            skips_an_entry(&run);
+        }
+        assert_eq!(other.requests_for("about.xml"), usize::from(by_change));
+        let run = sync(true);
+        assert_eq!((run.exit_code(), run.report().created), (0, 1), "{:?}", run.heard);
+    }
+}
+
+#[test]
+fn o967_a_member_of_an_index_with_the_loc_of_another_one_is_lost() {
+    let copy = Copy::laid_out(|layout| (layout.part_entries, layout.change_list) = (Some(1), false));
+    let deleting = || copy.sync_with(|options| options.delete = true);
+    in_step(&copy, &deleting());
+    copy.source.put("a.txt", "changed");
+    let [right, wrong] = ["resourcelist-0002.xml", "resourcelist-0001.xml"].map(|part| copy.source.url(part));
+    copy.source.rewrite("resourcelist.xml", move |text| {
+        let text = text.replace(&right, &wrong);
+        // The two entries have the times of two states.
+        text.replacen(
+            &format!("<loc>{wrong}</loc>"),
+            &format!("<loc>{wrong}</loc><rs:md at=\"2026-01-01\"/>"),
+            1,
+        )
+    });
+    for run in [deleting(), deleting()] {
+        assert_eq!((run.exit_code(), run.report().deleted), (3, 0), "{:?}", run.heard);
+    }
+    copy.source.heal();
+    in_step(&copy, &deleting());
 }
 
 #[test]

@@ -267,3 +267,24 @@ fn o829_a_description_that_leads_to_nothing_and_a_copy_of_a_manifest_that_is_gon
     let run = follow(&source, "", &[]).with_code(5);
     assert!(rules(&run, &["error"]).contains("RD-9"), "{}", run.stdout);
 }
+
+#[test]
+fn o1007_an_archive_that_a_document_links_to_and_that_is_not_there_is_found() {
+    let source = source();
+    let (archive, list) = (source.url("resourcelist-archive.xml"), source.capability_list_url());
+    source.rewrite("resourcelist.xml", move |list| {
+        list.replacen("<rs:md", &format!("<rs:ln rel=\"archives\" href=\"{archive}\"/><rs:md"), 1)
+    });
+    let run = follow(&source, "", &[]).with_code(0);
+    assert!(rules(&run, &["warning"]).contains("ARC-4"), "{}", run.stdout);
+    source.serve(
+        "resourcelist-archive.xml",
+        format!(
+            "<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\" \
+             xmlns:rs=\"http://www.openarchives.org/rs/terms/\"><rs:ln rel=\"up\" href=\"{list}\"/>\
+             <rs:md capability=\"resourcelist-archive\"/></urlset>"
+        ),
+    );
+    let run = follow(&source, "", &[]).with_code(0);
+    assert!(!rules(&run, &["warning"]).contains("ARC-4"), "{}", run.stdout);
+}

@@ -209,6 +209,92 @@ fn o786_activities_on_pages_that_were_missing_are_applied_when_the_pages_are_the
 }
 
 #[test]
+fn o863_objects_that_the_copy_has_are_not_requested_again_while_activities_are_missing() {
+    let dir = TempDir::new().unwrap();
+    let source = FakeSource::start();
+    (1..=2).for_each(|number| manifest(&source, number, "first"));
+    // The number of activities that the collection states is never right.
+    let serve = |activities: &[(&str, &str, &str)]| {
+        serve_collection(&source, &[activities]);
+        let last = json!({ "id": source.url("activity/page-0") });
+        let all = json!({ "type": "OrderedCollection", "totalItems": 9, "last": last });
+        serve_json(&source, "activity/all", &all);
+    };
+    let one = ("Create", "iiif/1/manifest", "2026-01-01T00:00:00Z");
+    let two = ("Create", "iiif/2/manifest", "2026-01-01T00:00:01Z");
+    serve(&[one, two]);
+    _ = sync(&source, &dir).with_code(3);
+
+    manifest(&source, 2, "second");
+    source.forget_requests();
+    serve(&[one, two, ("Update", "iiif/2/manifest", "2026-01-02T00:00:00Z")]);
+    for _ in 0..2 {
+        _ = sync(&source, &dir).with_code(3);
+    }
+    assert_eq!(["iiif/1/manifest", "iiif/2/manifest"].map(|path| source.requests_for(path)), [0, 1]);
+    let text = fs::read_to_string(dir.path().join("copy/iiif/2/manifest")).unwrap();
+    assert!(text.contains("second"), "{text}");
+}
+
+#[test]
+fn o822_pages_that_end_before_the_first_one_are_not_taken_for_all() {
+    let (dir, source) = (TempDir::new().unwrap(), FakeSource::start());
+    (1..=2).for_each(|number| manifest(&source, number, "first"));
+    let all = [("Update", "iiif/1/manifest", ""), ("Update", "iiif/2/manifest", "")];
+    let collection = json!({
+        "type": "OrderedCollection",
+        "first": { "id": source.url("activity/page-0") },
+        "last": { "id": source.url("activity/page-1") },
+    });
+    let serve_all = || {
+        serve_collection(&source, &[&all[..1], &all[1..]]);
+        serve_json(&source, "activity/all", &collection);
+    };
+    serve_all();
+    _ = sync(&source, &dir).with_code(0);
+    let own = json!([{ "type": "Update", "object": source.url("iiif/2/manifest") }]);
+    for (page, found) in [
+        (json!({ "orderedItems": own }), "it names no page before it"),
+        (json!({ "prev": source.url("activity/page-0") }), "the page has no orderedItems"),
+    ] {
+        let mut damaged = json!({ "type": "OrderedCollectionPage" });
+        damaged.as_object_mut().unwrap().extend(page.as_object().unwrap().clone());
+        serve_json(&source, "activity/page-1", &damaged);
+        let run = sync(&source, &dir).with_code(3);
+        assert!(run.stderr.contains(found), "{}", run.stderr);
+        assert_eq!(Tree::of(&dir.path().join("copy")).names().len(), 2, "nothing was deleted: {run:?}");
+    }
+    serve_all();
+    _ = sync(&source, &dir).with_code(0);
+}
+
+#[test]
+fn o996_an_activity_that_could_not_be_used_is_applied_once_it_can_be_although_its_time_is_over() {
+    let (dir, source) = (TempDir::new().unwrap(), FakeSource::start());
+    (1..=3).for_each(|number| manifest(&source, number, "first"));
+    let activities = |unusable: &'static str| {
+        [
+            ("Create", "iiif/1/manifest", "2026-01-01T00:00:00Z"),
+            (unusable, "iiif/2/manifest", "2026-01-01T00:00:01Z"),
+            ("Create", "iiif/3/manifest", "2026-01-01T00:00:02Z"),
+        ]
+    };
+    let copy = dir.path().join("copy");
+    serve_collection(&source, &[&activities("Invite")]);
+    for _ in 0..2 {
+        let run = sync(&source, &dir).with_code(3);
+        assert!(copy.join("iiif/3/manifest").exists() && !copy.join("iiif/2/manifest").exists(), "{run:?}");
+    }
+    serve_collection(&source, &[&activities("Create")]);
+    let run = sync(&source, &dir).with_code(0);
+    assert_eq!(Tree::of(&copy).names().len(), 3, "{run:?}");
+    let requests = || source.requests_for("iiif/1/manifest");
+    let before = requests();
+    _ = sync(&source, &dir).with_code(0);
+    assert_eq!(requests(), before, "nothing is left to look for");
+}
+
+#[test]
 fn a_collection_without_times_is_an_inventory() {
     let dir = TempDir::new().unwrap();
     let source = FakeSource::start();

@@ -160,6 +160,37 @@ fn o82_a_lastmod_that_cannot_be_read_is_named_because_its_changes_are_not_notice
     assert_eq!(figures(&upgrade(&file, base).with_code(0)), [0, 1, 0]);
 }
 
+fn problems(run: &Run) -> Vec<serde_json::Value> {
+    let lines = run.stdout.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    lines.filter(|line| line["type"] == "problem").collect()
+}
+
+#[test]
+fn o906_a_page_whose_lastmod_cannot_be_read_is_not_called_left_out() {
+    let dir = TempDir::new().unwrap();
+    let (file, base) = (dir.path().join("sitemap.xml"), "http://example.org/");
+    fs::write(&file, sitemap(base, &[("a", "01.02.2026"), ("b", DAY)])).unwrap();
+    let run = upgrade(&file, base).with_code(3);
+    let problems = problems(&run);
+    assert!(problems.len() == 1 && problems[0]["skipped"] == false, "{problems:?}");
+    assert_eq!(figures(&run), [2, 0, 0]);
+}
+
+#[test]
+fn o907_an_entry_that_no_source_publishes_is_named_where_it_stands_and_withholds_no_deletion() {
+    let dir = TempDir::new().unwrap();
+    let (file, base) = (dir.path().join("sitemap.xml"), "http://example.org/");
+    fs::write(&file, sitemap(base, &[("a", DAY), ("b", DAY), ("c", DAY), ("d", DAY)])).unwrap();
+    _ = upgrade(&file, base).with_code(0);
+    fs::write(&file, sitemap(base, &[("a", DAY), ("b", DAY), ("c", DAY), ("x/../y", DAY)])).unwrap();
+    let run = upgrade(&file, base).with_code(3);
+    let problems = problems(&run);
+    assert!(problems.len() == 1 && problems[0]["skipped"] == true, "{problems:?}");
+    assert_eq!(problems[0]["subject"], file.to_str().unwrap());
+    assert!(problems[0]["what"].as_str().unwrap().starts_with("line 7, column "), "{problems:?}");
+    assert_eq!(figures(&run), [0, 0, 1]);
+}
+
 #[test]
 fn o82_a_sitemap_that_was_emptied_on_purpose_is_published_with_the_option_that_is_advised() {
     let dir = TempDir::new().unwrap();

@@ -73,8 +73,8 @@ impl ChangeCommand {
         let state = folders::state(&self.dir, self.state);
         let (change, uris) = match (self.stdin, self.verb) {
             (true, None) => return stream::run(&state, self.wait, output),
-            (false, Some(Verb::Add(uris))) => (Kind::Updated, uris.read()?),
-            (false, Some(Verb::Remove(uris))) => (Kind::Deleted, uris.read()?),
+            (false, Some(Verb::Add(uris))) => (Kind::Updated, uris.read(&Kind::Updated)?),
+            (false, Some(Verb::Remove(uris))) => (Kind::Deleted, uris.read(&Kind::Deleted)?),
             _ => bail!("Write `add URI` or `remove URI` after the command, or only --stdin"),
         };
         // Looked up in each attempt: a server may have started while this command waited.
@@ -114,17 +114,17 @@ impl ChangeCommand {
 }
 
 impl UriArgs {
-    fn read(self) -> anyhow::Result<Vec<Uri>> {
+    fn read(self, change: &Kind) -> anyhow::Result<Vec<Uri>> {
         let mut uris = Vec::new();
         for text in self.uris {
             if text != "-" {
-                uris.push(parse(&text)?);
+                uris.push(parse(&text, change)?);
                 continue;
             }
             for (number, line) in (1..).zip(io::stdin().lock().lines()) {
                 let line = line.context("Cannot read standard input")?;
                 if !line.trim().is_empty() {
-                    uris.push(parse(line.trim()).with_context(|| format!("line {number}"))?);
+                    uris.push(parse(line.trim(), change).with_context(|| format!("line {number}"))?);
                 }
             }
         }
@@ -132,12 +132,16 @@ impl UriArgs {
     }
 }
 
-/// Reads an absolute URI. A relative reference is refused, because it names no resource.
-fn parse(text: &str) -> anyhow::Result<Uri> {
-    match Uri::parse(text) {
-        Ok(uri) => Ok(uri),
+/// Reads the absolute URI of a change. A relative reference is refused, because it names no resource; others are refused
+/// as in a manifest.
+fn parse(text: &str, change: &Kind) -> anyhow::Result<Uri> {
+    let uri = match Uri::parse(text) {
+        Ok(uri) => uri,
         Err(error) => bail!("{text:?} is not a URI: {error}; write it as in the Resource List"),
-    }
+    };
+    let reported = json!({ "uri": uri.as_str(), "change": change.as_str() });
+    ReportedChange::list_from_json(reported).map_err(anyhow::Error::msg)?;
+    Ok(uri)
 }
 
 /// Reports changes through the server that has the lock of the Source.

@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use clap::Args;
 use instep_source::{Content, DumpPolicy, Error, MaxDeletions, PublishOptions};
 use instep_store::{Lock, LockError};
-use resourcesync::Finding;
+use resourcesync::{Finding, Position};
 use serde_json::json;
 
 use crate::{
@@ -143,29 +143,31 @@ fn take_turn(state: &Path, wait: WaitArgs, output: &Output) -> anyhow::Result<Lo
 /// Reports the entries of a file that cannot be used, or whose changes cannot be noticed, each with its line.
 fn show(faults: &EntryFaults, output: &Output) {
     let subject = faults.file.display().to_string();
+    let at = |position: Position| format!("line {}, column {}", position.line, position.column);
     let place = |finding: &Finding| {
-        let (line, column) = (finding.position.line, finding.position.column);
-        let consequence = match finding.rule {
-            "ATT-22" => "; changes of this page are not noticed",
-            _ => "",
-        };
-        format!("line {line}, column {column}: {}, not {}{consequence}", finding.found, finding.expected)
+        // The page of the entry is published all the same.
+        let is_published = finding.rule == "ATT-22";
+        let consequence = if is_published { "; changes of this page are not noticed" } else { "" };
+        let (found, expected) = (&finding.found, &finding.expected);
+        (format!("{}: {found}, not {expected}{consequence}", at(finding.position)), !is_published)
     };
     let is_nameless = |finding: &&Finding| matches!(finding.rule, "GEN-13" | "GEN-14");
     let nameless = faults.findings.iter().filter(is_nameless).count() as u64;
     let mut problems: Vec<_> = faults.findings.iter().map(place).collect();
     if faults.nameless > nameless {
-        problems.push(format!("{} entries have no usable loc", faults.nameless));
+        problems.push((format!("{} entries have no usable loc", faults.nameless), true));
     }
     let again = |repeated: &RepeatedEntry| {
-        let (line, column) = (repeated.position.line, repeated.position.column);
-        format!("line {line}, column {column}: {} is listed before; that entry counts", repeated.uri)
+        let what = format!("{}: {} is listed before; that entry counts", at(repeated.position), repeated.uri);
+        (what, true)
     };
     problems.extend(faults.repeated.iter().map(again));
-    for what in problems {
+    let refused = faults.refused.iter();
+    problems.extend(refused.map(|refused| (format!("{}: {}", at(refused.position), refused.what), true)));
+    for (what, skipped) in problems {
         output.problem(
             (LineLevel::Error, &format!("! {}: {}", name(&subject), name(&what))),
-            json!({ "subject": subject, "what": what, "skipped": true }),
+            json!({ "subject": subject, "what": what, "skipped": skipped }),
         );
     }
 }

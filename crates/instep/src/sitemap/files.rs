@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+use instep_source::ReportedChange;
 use instep_store::parent_folder;
 use percent_encoding::percent_decode_str;
 use resourcesync::{
@@ -36,6 +37,16 @@ pub(crate) struct EntryFaults {
     pub(crate) findings: Vec<Finding>,
     /// The further entries for a page that has an earlier entry, in this file or in one before it.
     pub(crate) repeated: Vec<RepeatedEntry>,
+    /// The entries for pages that no Source publishes.
+    pub(crate) refused: Vec<RefusedEntry>,
+}
+
+/// An entry for a page that no Source publishes, such as one whose `loc` has `..` or a login.
+#[derive(Debug)]
+pub(crate) struct RefusedEntry {
+    /// A sentence that describes the fault.
+    pub(crate) what: String,
+    pub(crate) position: Position,
 }
 
 /// A further entry for a page.
@@ -47,7 +58,7 @@ pub(crate) struct RepeatedEntry {
 
 impl EntryFaults {
     fn is_empty(&self) -> bool {
-        self.nameless == 0 && self.findings.is_empty() && self.repeated.is_empty()
+        self.nameless == 0 && self.findings.is_empty() && self.repeated.is_empty() && self.refused.is_empty()
     }
 }
 
@@ -128,21 +139,27 @@ impl SitemapFiles {
         let mut known = HashSet::new();
         let lists = if self.parts.is_empty() { std::slice::from_ref(&self.top) } else { &self.parts[..] };
         for list in lists {
-            let mut repeated = Vec::new();
+            let (mut repeated, mut refused) = (Vec::new(), Vec::new());
             let (form, faults) = each_entry(list, &mut |entry| {
                 if !known.insert(blake3::hash(entry.loc.as_str().as_bytes())) {
                     repeated.push(RepeatedEntry { uri: entry.loc.to_string(), position: entry.position });
                     return Ok(());
                 }
-                foreign.see(entry.loc.as_str());
                 let line = json!({
                     "uri": entry.loc.as_str(),
                     "lastmod": entry.lastmod.as_ref().map(DateTime::to_string),
                     "changefreq": entry.changefreq.map(|frequency| frequency.as_str()),
                 });
+                // In the manifest it would be named by a line that the operator does not know, and would withhold all
+                // deletions.
+                if let Err(what) = ReportedChange::list_from_json(line.clone()) {
+                    refused.push(RefusedEntry { what, position: entry.position });
+                    return Ok(());
+                }
+                foreign.see(entry.loc.as_str());
                 writeln!(out, "{line}").map_err(Into::into)
             })?;
-            let faults = EntryFaults { repeated, ..faults };
+            let faults = EntryFaults { repeated, refused, ..faults };
             all_faults.extend(Some(faults).filter(|faults| !faults.is_empty()));
             if form == Form::Index && !self.parts.is_empty() {
                 bail!(
@@ -198,7 +215,8 @@ fn each_entry(
         finding.severity == Severity::Error && (is_of_entry || nameless > 0 && finding.rule == "GEN-13")
     };
     let findings: Vec<_> = reader.take_findings().into_iter().filter(concerns).collect();
-    Ok((form, EntryFaults { file: path.to_owned(), nameless, findings, repeated: Vec::new() }))
+    let (repeated, refused) = (Vec::new(), Vec::new());
+    Ok((form, EntryFaults { file: path.to_owned(), nameless, findings, repeated, refused }))
 }
 
 /// Opens a Sitemap whose text can be amended.

@@ -64,7 +64,7 @@ fn o109_paths_of_a_list_that_the_source_does_not_have_are_named() {
         fs::write(folder.path().join("list"), list).unwrap();
         let copy = format!("copy{number}");
         let shown = run(folder.path(), &["sync", url, &copy, "--files-from", "list"], 0);
-        assert!(shown.contains("In step: +2 ~0 -0, 1 not selected"), "{shown}");
+        assert!(shown.contains("In step: +2 ~0 -0, 1 entry not selected"), "{shown}");
         let unmatched = shown.contains("2 listed paths not at the Source: none/, nope.txt");
         assert_eq!(unmatched, has_others, "{shown}");
     }
@@ -75,7 +75,10 @@ fn o280_with_a_limit_no_path_is_reported_as_missing_at_the_source() {
     let folder = folder(&[("data/a.txt", "a"), ("data/b.txt", "b"), ("list", "a.txt\nb.txt\n")]);
     let ServedSource { url, .. } = &ServedSource::start(folder.path());
     let shown = run(folder.path(), &["sync", url, "copy", "--files-from", "list", "--limit", "1"], 0);
-    assert!(shown.contains("+1 ~0 -0, 1 not selected") && !shown.contains("not at the Source"), "{shown}");
+    assert!(
+        shown.contains("+1 ~0 -0, 1 entry not selected") && !shown.contains("not at the Source"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -83,9 +86,9 @@ fn o110_a_summary_says_what_was_not_selected_and_a_dry_run_how_much_it_would_fet
     let folder = folder(&[("data/a.txt", "1234"), ("data/b.pdf", "56"), ("data/c.txt", "789")]);
     let ServedSource { url, .. } = &ServedSource::start(folder.path());
     let dry = run(folder.path(), &["sync", url, "copy", "-n", "--exclude", "*.pdf"], 0);
-    assert!(dry.contains("Dry run: +2 ~0 -0, 1 not selected; 7 B to fetch;"), "{dry}");
+    assert!(dry.contains("Dry run: +2 ~0 -0, 1 entry not selected; 7 B to fetch;"), "{dry}");
     let limited = run(folder.path(), &["sync", url, "copy", "--limit", "1"], 0);
-    assert!(limited.contains("+1 ~0 -0, 2 not selected;"), "{limited}");
+    assert!(limited.contains("+1 ~0 -0, 2 entries not selected;"), "{limited}");
     let all = run(folder.path(), &["sync", url, "copy"], 0);
     assert!(!all.contains("not selected"), "{all}");
 }

@@ -102,12 +102,14 @@ impl Document {
     /// `read`.
     ///
     /// # Errors
-    /// If the bytes do not arrive, are no XML, are no Sitemap, or exceed a limit.
+    /// If the bytes do not arrive, are no XML, are no Sitemap, or exceed a limit. [`DocumentReader`](crate::DocumentReader)
+    /// keeps the entries before a fault.
     pub fn read(source: impl BufRead, options: ReadOptions) -> Result<Self, ReadError> {
         Self::read_with_findings(source, options).map(|(document, _)| document)
     }
 
-    /// Reads a document of any kind, and returns it with the findings about it.
+    /// Reads a document of any kind, and returns it with the findings about it, as many as
+    /// [`Limits::findings`](crate::Limits) allows.
     ///
     /// # Errors
     /// As [`Self::read`].

@@ -88,7 +88,8 @@ impl<K: DocumentKind> Collected<K> {
         self
     }
 
-    /// Adds a link under the root.
+    /// Adds a link under the root, such as `describedby`, or `index` to the index that the document is a member of (RL-4,
+    /// CL-4).
     #[must_use]
     pub fn with_link(mut self, rel: Relation, target: Uri) -> Self {
         self.header.links.push(Link::new(rel, target));

@@ -34,12 +34,13 @@ impl<K: DocumentKind> Collected<K> {
     /// Reads a document of this kind, compressed or not, in any encoding.
     ///
     /// # Errors
-    /// If the bytes cannot be read, or the document is of another kind.
+    /// If the bytes cannot be read, or the document is of another kind. [`Self::stream`] keeps the entries before a fault.
     pub fn read(source: impl BufRead, options: ReadOptions) -> Result<Self, ReadError> {
         Self::read_with_findings(source, options).map(|(document, _)| document)
     }
 
-    /// Reads a document of this kind, and returns it with the findings about it.
+    /// Reads a document of this kind, and returns it with the findings about it, as many as
+    /// [`Limits::findings`](crate::Limits) allows.
     ///
     /// # Errors
     /// As [`Self::read`].

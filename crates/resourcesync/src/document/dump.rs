@@ -107,7 +107,8 @@ impl<K: DumpKind> Collected<K> {
         package.link_for(&Relation::Contents).map(|link| &link.href)
     }
 
-    /// Adds a ZIP package of `length` bytes (RD-7, CD-8), with the location of a copy of its manifest.
+    /// Adds a ZIP package of `length` bytes (RD-7, CD-8), with the location of a copy of its manifest. A package with
+    /// digests (RD-8), or with the interval of its changes (CD-9), is an [`Entry`] to push.
     #[must_use]
     pub fn with_package(self, package: Uri, length: u64, manifest: Option<Uri>) -> Self {
         let mut entry =

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::findings::{ListedChange, Report};
 use crate::{
+    document::Form,
     finding::{Finding, Position, Severity},
-    value::{Change, DateTime},
+    value::{Change, DateTime, Uri},
 };
 
 /// The resources that a snapshot covers, as sorted digests of their URIs.
@@ -17,6 +18,41 @@ pub(super) struct SnapshotCoverage {
     completed: Option<DateTime>,
     /// `Report::locs` of its documents.
     locs: Vec<u64>,
+}
+
+/// The changes that are known beside two snapshots.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KnownChanges {
+    pub(super) changes: Vec<ListedChange>,
+    /// `true` if each change since the older of the snapshots is among them. A Source keeps changes for a while only,
+    /// and a dump may be older.
+    pub(super) are_complete: bool,
+}
+
+impl KnownChanges {
+    /// Returns the changes of a Change List, or of the members of its index that `find` finds; they are complete if they
+    /// reach back to a time.
+    pub(super) fn of<'r>(
+        list: &'r Report,
+        since: DateTime,
+        find: impl Fn(&Uri) -> Option<&'r Report>,
+    ) -> Self {
+        let header = list.header.as_ref();
+        let from = header.and_then(|header| header.metadata.as_ref()?.from);
+        let mut are_complete = from.is_some_and(|from| from.instant() < since.end());
+        if header.is_none_or(|header| header.form == Form::List) {
+            return Self { changes: list.changes.clone(), are_complete };
+        }
+        let mut changes = Vec::new();
+        for child in &list.children {
+            let until = child.metadata.until;
+            match find(&child.loc) {
+                Some(member) => changes.extend(member.changes.iter().cloned()),
+                None => are_complete &= until.is_some_and(|until| until.end() <= since.instant()),
+            }
+        }
+        Self { changes, are_complete }
+    }
 }
 
 impl SnapshotCoverage {
@@ -33,17 +69,23 @@ impl SnapshotCoverage {
     }
 }
 
-/// Compares the resources of two snapshots of one set, after the changes between them (CAP-9). Without the changes,
-/// different times explain a difference.
+/// Returns the time of the older of two snapshots.
+pub(super) fn older_time(one: &SnapshotCoverage, other: &SnapshotCoverage) -> DateTime {
+    if one.at.instant() <= other.at.instant() { one.at } else { other.at }
+}
+
+/// Compares the resources of two snapshots of one set, after the changes between them (CAP-9). Unless all of these are
+/// known, different times explain a difference.
 pub(super) fn check_coverage(
     one: &SnapshotCoverage,
     other: &SnapshotCoverage,
-    changes: Option<&[ListedChange]>,
+    known: &KnownChanges,
     position: Position,
 ) -> Option<Finding> {
     let (older, newer) = if one.at.instant() <= other.at.instant() { (one, other) } else { (other, one) };
+    let changes = &known.changes;
     let mut covered: BTreeMap<u64, bool> = older.locs.iter().map(|loc| (*loc, true)).collect();
-    for change in changes.unwrap_or_default() {
+    for change in changes {
         let time = change.datetime;
         let between =
             time.is_none_or(|time| older.at.instant() < time.end() && time.instant() < newer.at.end());
@@ -51,8 +93,9 @@ pub(super) fn check_coverage(
             covered.insert(change.loc, change.change != Change::Deleted);
         }
     }
-    let open = changed_meanwhile(&[one, other], changes.unwrap_or_default());
-    let decided = |loc: &u64| !open.contains(loc);
+    let open = changed_meanwhile(&[one, other], changes);
+    let deleted = deleted_later(newer, changes);
+    let decided = |loc: &u64| !open.contains(loc) && !deleted.contains(loc);
     let gone = |loc: &u64| newer.locs.binary_search(loc).is_err();
     let surplus = covered.iter().filter(|(loc, there)| **there && gone(loc) && decided(loc)).count();
     let unknown = |loc: &u64| !covered.get(loc).copied().unwrap_or(false);
@@ -60,7 +103,7 @@ pub(super) fn check_coverage(
     if surplus + missing == 0 {
         return None;
     }
-    let explained = changes.is_none() && older.at != newer.at;
+    let explained = !known.are_complete && older.at != newer.at;
     let severity = if explained { Severity::Info } else { Severity::Error };
     let found =
         format!("{missing} resources only in the newer, {surplus} only in the older of list and dump");
@@ -78,4 +121,12 @@ fn changed_meanwhile(snapshots: &[&SnapshotCoverage], changes: &[ListedChange]) 
     };
     let open = changes.iter().filter(|change| change.datetime.is_some_and(meanwhile));
     open.map(|change| change.loc).collect()
+}
+
+/// Returns the resources that were deleted after a snapshot. A deletion has the time at which the Source noticed it, so a
+/// dump, which reads the files, may lack a resource that the lists have until then. Readers lose nothing by it.
+fn deleted_later(snapshot: &SnapshotCoverage, changes: &[ListedChange]) -> BTreeSet<u64> {
+    let is_later = |time: DateTime| snapshot.at.instant() < time.end();
+    let deletions = changes.iter().filter(|change| change.change == Change::Deleted);
+    deletions.filter(|change| change.datetime.is_some_and(is_later)).map(|change| change.loc).collect()
 }

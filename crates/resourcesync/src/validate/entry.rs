@@ -5,7 +5,7 @@ mod single;
 
 use std::collections::BTreeSet;
 
-use self::single::{check_framework, check_times, check_upper};
+use self::single::{check_framework, check_offered, check_times, check_upper};
 use super::{findings::Findings, header::check_pairs};
 use crate::{
     dialect::Dialect,
@@ -168,7 +168,7 @@ impl<'h> EntryCheck<'h> {
         };
         if !rules.is_manifest() {
             out.add("ATT-16", at, format!("path=\"{path}\""), "none; only manifests have it");
-            if rules.capability == Capability::ChangeList {
+            if rules.is(Form::List, &Capability::ChangeList) {
                 out.also("CL-9", at, format!("path=\"{path}\""), "none in a Change List");
             }
         }
@@ -253,6 +253,9 @@ impl<'h> EntryCheck<'h> {
             );
         }
         let listed = rules.is(Form::List, &Capability::CapabilityList);
+        if listed {
+            check_offered(capability, at, out);
+        }
         if listed && !self.capabilities.insert(capability.clone()) {
             let found = format!("capability=\"{capability}\" again");
             out.add("CAP-8", at, found.clone(), "each capability once");

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{
-    coverage::{SnapshotCoverage, check_coverage},
+    coverage::{KnownChanges, SnapshotCoverage, check_coverage, older_time},
     file_names::{last_segment, most_alike},
-    findings::{Child, ListedChange, Report, Summary},
+    findings::{Child, Report, Summary},
     link::check_link,
     twin::check_twin,
 };
@@ -229,8 +229,10 @@ impl DocumentSet {
         let list = offered(Capability::ResourceList).and_then(|list| self.inventory(list));
         let dump = offered(Capability::ResourceDump).and_then(|dump| self.inventory_of_dump(dump));
         let (Some(list), Some(dump)) = (list, dump) else { return };
-        let changes = offered(Capability::ChangeList).map(|changes| self.changes(changes));
-        if let Some(finding) = check_coverage(&list, &dump, changes.as_deref(), header.places.root) {
+        let since = older_time(&list, &dump);
+        let find = |loc: &Uri| self.find(loc).map(|(_, report)| report);
+        let known = offered(Capability::ChangeList).map(|list| KnownChanges::of(list, since, find));
+        if let Some(finding) = check_coverage(&list, &dump, &known.unwrap_or_default(), header.places.root) {
             out.push((uri, finding));
         }
     }
@@ -258,17 +260,6 @@ impl DocumentSet {
         };
         let manifests: Option<Vec<_>> = dumps.iter().flat_map(|dump| &dump.children).map(manifest).collect();
         SnapshotCoverage::of(report, &manifests?)
-    }
-
-    fn changes(&self, report: &Report) -> Vec<ListedChange> {
-        let form = report.header.as_ref().map(|header| header.form);
-        match form {
-            Some(Form::Index) => {
-                let members = report.children.iter().filter_map(|child| self.find(&child.loc));
-                members.flat_map(|(_, member)| member.changes.iter().cloned()).collect()
-            }
-            _ => report.changes.clone(),
-        }
     }
 }
 

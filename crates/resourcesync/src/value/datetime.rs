@@ -20,6 +20,20 @@ use super::ValueError;
 /// Two values are equal if they are written alike. They are ordered by the instant at which they begin, so
 /// `2013-01-03` comes before `2013-01-03T00:00:01Z`; [`DateTime::overlaps`] shows if two values of different
 /// precision can mean the same time.
+///
+/// ```
+/// use std::time::{Duration, UNIX_EPOCH};
+/// use resourcesync::DateTime;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let of_a_file = UNIX_EPOCH + Duration::from_secs(1_357_200_000);
+/// let time = DateTime::from(of_a_file);
+/// assert_eq!(time.to_string(), "2013-01-03T08:00:00.000000Z");
+/// let (seconds, nanos) = time.instant();
+/// assert_eq!(UNIX_EPOCH + Duration::new(u64::try_from(seconds)?, nanos), of_a_file);
+/// assert!("2013-01-03".parse::<DateTime>()?.overlaps(&time));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DateTime {
     seconds: i64,
@@ -107,6 +121,13 @@ impl DateTime {
     /// Returns `true` for the complete form in UTC that §7 recommends (ATT-23).
     pub fn is_complete_utc(&self) -> bool {
         self.precision >= Precision::Second && self.offset_minutes == 0
+    }
+
+    /// Returns the same instant in the complete form in UTC (ATT-23); `None` if the value has no seconds, which would have
+    /// to be invented.
+    pub fn complete_utc(&self) -> Option<Self> {
+        let utc = Self { offset_minutes: 0, ..*self };
+        (self.precision >= Precision::Second && utc.has_w3c_form()).then_some(utc)
     }
 
     /// Returns `true` if the year has four digits, so that the value can be written as a W3C datetime.

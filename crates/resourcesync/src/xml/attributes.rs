@@ -21,6 +21,8 @@ pub(super) struct Attributes {
     pub(super) pri: Option<u32>,
     /// `true` if a time could not be read.
     pub(super) unreadable_time: bool,
+    /// `true` if the length could not be read.
+    pub(super) unreadable_length: bool,
     /// The last media type, which is shared if it repeats: lists have few different ones.
     last_type: Option<MediaType>,
 }
@@ -49,7 +51,8 @@ impl Attributes {
         report: AttributeReport<'_>,
     ) -> Result<(), SyntaxErrorKind> {
         self.metadata.clear();
-        (self.rel, self.href, self.pri, self.unreadable_time) = (None, None, None, false);
+        (self.rel, self.href, self.pri) = (None, None, None);
+        (self.unreadable_time, self.unreadable_length) = (false, false);
         tag.for_each_attribute(reading.most, |key, value| self.set(key, value, scope, reading, report))
     }
 
@@ -107,7 +110,7 @@ impl Attributes {
     /// Sets an attribute of Table 3 or of a draft. A `weak` one, written with a prefix, does not replace another
     /// (DIA-6).
     fn set_known(&mut self, name: &str, value: &str, weak: bool, report: AttributeReport<'_>) -> bool {
-        let Self { metadata: md, unreadable_time, .. } = self;
+        let Self { metadata: md, unreadable_time, unreadable_length, .. } = self;
         let value = value.trim_ascii();
         let mut datetime = |name: &str, value: &str, report: AttributeReport<'_>| {
             let datetime = datetime(name, value, report);
@@ -128,7 +131,11 @@ impl Attributes {
             "modified" => keep(&mut md.modified, weak, || datetime(name, value, report)),
             "encoding" => keep(&mut md.encoding, weak, || Some(value.into())),
             "path" => keep(&mut md.path, weak, || Some(PackagePath::new(value))),
-            "length" => keep(&mut md.length, weak, || length(value, report)),
+            "length" => keep(&mut md.length, weak, || {
+                let length = length(value, report);
+                *unreadable_length |= length.is_none();
+                length
+            }),
             "type" => {
                 if self.last_type.as_ref().is_none_or(|last| last.as_str() != value) {
                     self.last_type = Some(media_type(value, report));

@@ -51,7 +51,24 @@ impl WriteOptions {
     }
 }
 
-/// Writes a document from front to back: the header, entry after entry, the end.
+/// Writes a document from front to back: the header, entry after entry, the end. The header of an empty document of
+/// its type has the required metadata.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use resourcesync::{DocumentWriter, Entry, WriteOptions, document::ResourceList};
+/// let list = ResourceList::new("2013-01-03T09:00:00Z".parse()?, "http://example.com/caps.xml".parse()?);
+/// let mut writer = DocumentWriter::new(Vec::new(), &list.header, WriteOptions::new())?;
+/// for number in 0..3 {
+///     writer.write_entry(&Entry::new(format!("http://example.com/res{number}").parse()?))?;
+/// }
+/// assert_eq!(writer.entries_written(), 3);
+/// assert!(writer.finish()?.ends_with(b"</urlset>\n"));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A header that breaks a *must* is refused, with the rule:
 ///
 /// ```
 /// # fn main() -> Result<(), resourcesync::WriteError> {

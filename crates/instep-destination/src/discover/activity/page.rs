@@ -27,6 +27,10 @@ pub(super) struct CollectionPage {
     pub(super) activities: Vec<Activity>,
     /// The page with the activities before these; of a collection, its last page.
     pub(super) before: Option<Uri>,
+    /// The first page of the collection, if it names it.
+    pub(super) first: Option<Uri>,
+    /// The URI that the page states for itself.
+    pub(super) own: Option<Uri>,
     /// Activities that could not be used, and why.
     pub(super) unusable: Vec<String>,
     /// The number of activities in the page.
@@ -35,6 +39,8 @@ pub(super) struct CollectionPage {
     pub(super) stated: Option<u64>,
     /// `true` if there are pages before this one, or in this collection, but their URI is missing.
     pub(super) lacks_pages: bool,
+    /// `true` if it is a page without the list that each page has, empty or not.
+    pub(super) lacks_items: bool,
 }
 
 impl CollectionPage {
@@ -77,10 +83,13 @@ fn page_of(json: &Value, base: &Uri) -> CollectionPage {
         ..CollectionPage::default()
     };
     let leads_to = if page.kind == "OrderedCollection" { &json["last"] } else { &json["prev"] };
-    page.before = id(leads_to).and_then(|id| base.resolve(id).ok());
+    let resolved = |value: &Value| id(value).and_then(|id| base.resolve(id).ok());
+    (page.before, page.own) = (resolved(leads_to), resolved(json));
     let items = json["orderedItems"].as_array();
+    page.lacks_items = page.kind == "OrderedCollectionPage" && items.is_none();
     page.items = items.map_or(0, |items| items.len() as u64);
     if page.kind == "OrderedCollection" {
+        page.first = resolved(&json["first"]);
         page.stated = json["totalItems"].as_u64();
         let has_more = !json["first"].is_null() || page.stated.is_some_and(|stated| stated > page.items);
         page.lacks_pages = page.before.is_none() && items.is_none() && has_more;
@@ -115,9 +124,10 @@ fn activities(item: &Value, base: &Uri) -> Result<Vec<Activity>, String> {
         let id = id(value).ok_or_else(|| format!("no {name}"))?;
         base.resolve(id).map_err(|error| format!("{name} {id:?}: {error}"))
     };
-    let time = match item["endTime"].as_str() {
-        Some(text) => Some(DateTime::parse(text).map_err(|error| format!("endTime: {error}"))?),
-        None => None,
+    let time = match &item["endTime"] {
+        Value::Null => None,
+        Value::String(text) => Some(DateTime::parse(text).map_err(|error| format!("endTime: {error}"))?),
+        other => return Err(format!("endTime: {other} is no text")),
     };
     let activity = |object: Uri, change: Change| Activity { object, change, time };
     Ok(match kind {

@@ -90,3 +90,16 @@ fn o883_of_activities_that_cannot_be_used_the_first_are_named_and_the_others_cou
     assert_eq!((page.items, page.unusable.len()), (1_005, 1_001));
     assert_eq!(page.unusable[1_000], "5 more activities of the page cannot be used");
 }
+
+#[test]
+fn o822_a_page_without_its_list_and_a_time_that_is_no_text_are_not_taken_for_nothing() {
+    assert!(page_of_text(r#"{"type": "OrderedCollectionPage", "items": []}"#).lacks_items);
+    assert!(!page_of_text(r#"{"type": "OrderedCollectionPage", "orderedItems": []}"#).lacks_items);
+    assert!(!page_of_text(r#"{"type": "OrderedCollection", "totalItems": 0}"#).lacks_items);
+    let page = page_of_text(
+        r#"{"type": "OrderedCollectionPage", "orderedItems": [
+        {"type": "Update", "object": "https://example.org/1", "endTime": 1577836800},
+        {"type": "Update", "object": "https://example.org/2", "endTime": null}]}"#,
+    );
+    assert_eq!((page.activities.len(), page.unusable.len()), (1, 1), "{:?}", page.unusable);
+}

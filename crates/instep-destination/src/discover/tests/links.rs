@@ -313,6 +313,20 @@ async fn o709_a_set_or_a_capability_without_a_usable_loc_is_lost() {
 }
 
 #[tokio::test]
+async fn o953_an_entry_of_a_capability_list_without_a_capability_is_lost() {
+    let source = FakeSource::start();
+    serve_set(&source, "one");
+    let entry = |name: &str, metadata: &str| format!("<url><loc>{}</loc>{metadata}</url>", source.url(name));
+    for metadata in ["", "<rs:md type='application/xml'/>"] {
+        let lists =
+            entry("one/list.xml", "<rs:md capability='resourcelist'/>") + &entry("changes.xml", metadata);
+        source.serve("one/caps.xml", list("urlset", "<rs:md capability='capabilitylist'/>", &lists));
+        let found = found_from(&source, &source.url("one/caps.xml")).await;
+        assert_eq!((found.sets[0].capabilities.len(), found.sets[0].unusable), (1, 1), "{metadata}");
+    }
+}
+
+#[tokio::test]
 async fn o803_a_copy_goes_on_with_the_documents_that_it_follows_when_others_appear() {
     let former = |way, set: String| FormerDocuments { way: Some(way), sets: vec![set] };
     let source = hidden();

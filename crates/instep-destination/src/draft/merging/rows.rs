@@ -61,8 +61,10 @@ impl Merging<'_> {
         rest: Rest,
     ) -> Result<(), StateError> {
         self.account.rest(rest);
-        *self.unchanged += u64::from(desired.presence == DesiredPresence::Present);
         let is_gone = rest == Rest::HeldIsLater && known.held.is_none();
+        // One that the limit leaves out is no more current than one that was deleted since (O954).
+        let is_current = rest != Rest::Excluded && !is_gone;
+        *self.unchanged += u64::from(is_current && desired.presence == DesiredPresence::Present);
         if desired.is_listed
             && is_gone
             && let Some(selected) = &mut self.selected

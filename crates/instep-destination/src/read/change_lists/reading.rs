@@ -10,7 +10,10 @@ use crate::{
     read::{
         former::{refuse_former, refuse_older},
         kind::unusable_members,
-        known_changes::{lacks_known_changes, lacks_newest_change, reported_unusable},
+        known_changes::{
+            ends_long_before, has_change_of, lacks_known_changes, lacks_newest_change, newest_to_keep,
+            reported_unusable,
+        },
         passed::{Passed, ReadChanges},
     },
     records::DocumentNote,
@@ -39,6 +42,9 @@ impl ChangeDocuments {
                 done => done?,
             }
         }
+        // While a list is lost, it may have the change.
+        let went_back = self.went_back.is_some() && read.lost.is_empty();
+        set.with(|draft| draft.met.went_back |= went_back);
         self.remember_top(run, set, read.lost.is_empty())?;
         Ok(read)
     }
@@ -60,7 +66,7 @@ impl ChangeDocuments {
     }
 
     async fn read_one(
-        &self,
+        &mut self,
         run: &mut SyncRun<'_>,
         set: &mut SetRun,
         MemberDocument { member, document }: MemberDocument,
@@ -91,7 +97,11 @@ impl ChangeDocuments {
         let (is_sparse, before) = (self.sparse, record.as_ref());
         let lacks_known =
             !known && lacks_known_changes(run, set.id, &member.uri, &document, before, is_sparse)?;
-        let went_back = lacks_newest_change(run, &document, before, is_sparse)?;
+        let mut went_back = lacks_newest_change(run, &document, before, is_sparse)?;
+        let is_next = |newest: &mut DateTime| !ends_long_before(member.until, *newest);
+        if let Some(newest) = self.went_back.take_if(is_next) {
+            went_back |= !has_change_of(&document, newest)?;
+        }
         set.with(|draft| {
             draft.met.lost_changes |= lacks_known;
             draft.met.went_back |= went_back;
@@ -99,15 +109,17 @@ impl ChangeDocuments {
         let shape = set.read_changes(&document, mark, since, member.from, reported).await?;
         refuse_older(&member.uri, &shape)?;
         run.reporter.problems_of(set);
-        set.new_documents |= shape.known < shape.entries || shape.unusable > reported;
+        // The run that can use all activities looks for what became of those that could not be used (O996).
+        let unusable = shape.unusable + u64::from(self.lacks_activities);
+        set.new_documents |= shape.known < shape.entries || unusable > reported;
         if !read.lost.is_empty() {
             return Ok(());
         }
         let root = document.header.metadata.clone().unwrap_or_default();
         let mut record = record_of(&member.uri, &document);
         record.at = root.from;
-        let newest = shape.times.newest.map(|newest| newest.unix_micros());
-        DocumentNote { unusable: shape.unusable, newest, sets: None }.write(run.state(), &mut record)?;
+        let newest = newest_to_keep(&shape, [root.until, member.until]).map(|newest| newest.unix_micros());
+        DocumentNote { unusable, newest, sets: None }.write(run.state(), &mut record)?;
         set.records.push(record);
         let passed = Passed { uri: member.uri, from: root.from, until: root.until, shape, latest };
         passed.advance(&mut read.checkpoint);

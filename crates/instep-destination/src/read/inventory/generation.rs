@@ -14,7 +14,7 @@ pub(super) struct Generation {
     members: BTreeMap<Uri, Option<DateTime>>,
     /// The time of each member's state, or of its last modification.
     modified: Vec<Option<DateTime>>,
-    /// The number of members without a usable `loc`.
+    /// The number of members without a usable `loc`, or with that of another one at another time.
     unusable: u64,
 }
 
@@ -23,17 +23,19 @@ impl Generation {
     pub(super) fn of(index: &Document) -> Result<(Self, Vec<Uri>), Error> {
         let at = index.header.metadata.as_ref().and_then(|root| root.at);
         let (mut members, mut modified, mut order) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let mut repeated = 0;
         let unusable = index.for_each_usable(|entry| {
-            // A member that is named twice counts once.
-            if members.insert(entry.loc.clone(), entry.metadata.at).is_none() {
-                order.push(entry.loc.clone());
+            // A member that is named twice counts once. With two times, one of the entries should name another member (O967).
+            match members.insert(entry.loc.clone(), entry.metadata.at) {
+                None => order.push(entry.loc.clone()),
+                Some(at) => repeated += u64::from(at != entry.metadata.at),
             }
             modified.push(entry.metadata.at.or(entry.lastmod));
         })?;
-        Ok((Self { at, members, modified, unusable }, order))
+        Ok((Self { at, members, modified, unusable: unusable + repeated }, order))
     }
 
-    /// Returns the number of its members that cannot be read, because they have no usable `loc`.
+    /// Returns the number of its members that cannot be read, because they have no usable `loc` of their own.
     pub(super) fn unusable(&self) -> u64 {
         self.unusable
     }

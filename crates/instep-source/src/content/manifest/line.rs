@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     catalogue::ResourceState,
-    content::{MOST_BYTES, MOST_CHARACTERS, is_publishable},
+    content::{MOST_BYTES, MOST_CHARACTERS, has_login, is_publishable},
 };
 
 /// One line as it is written; the names are the columns of the CSV form.
@@ -47,8 +47,15 @@ impl ManifestLine {
                 self.uri.len()
             ));
         }
-        // Each copy would fail for ever. One that was published earlier can be deleted.
-        if climbs(&self.uri) && self.change.as_deref() != Some("deleted") {
+        // One that was published earlier can be deleted.
+        let is_deleted = self.change.as_deref() == Some("deleted");
+        if has_login(&self.uri) && !is_deleted {
+            // The URI is not shown: the message may be kept in a log.
+            let what = "the URI has a login before its host, which everybody could read and no copy sends";
+            return Err(format!("{what}; write it without the login"));
+        }
+        // Each copy would fail for ever.
+        if climbs(&self.uri) && !is_deleted {
             return Err(format!(
                 "{:?}: the path has \"..\", which clients resolve and copies refuse; write the URI without it",
                 self.uri
@@ -79,6 +86,9 @@ impl ManifestLine {
             let json = links.as_str().map_or_else(|| links.to_string(), str::to_owned);
             state.links = Link::list_from_json(&json)
                 .ok_or("links must be a JSON array of objects with rel and href, an absolute URI")?;
+            if let Some(wrong) = state.links.iter().find_map(wrong_link) {
+                return Err(format!("links: {wrong}"));
+            }
         }
         let change = self.change.as_deref().map(change).transpose()?;
         Ok(Listed { uri, file: self.path.as_ref().map(|path| folder.join(path)), state, change })
@@ -107,6 +117,21 @@ pub(super) fn wrong_type(json: &serde_json::Value) -> Option<String> {
     }
     let name = TEXTS.into_iter().find(|name| value(name).is_some_and(|value| !value.is_string()))?;
     Some(format!("{name} must be a text in quotes"))
+}
+
+/// Returns what is wrong with a link that no list may have; `None` if nothing is.
+fn wrong_link(link: &Link) -> Option<String> {
+    if has_login(link.href.as_str()) {
+        return Some("an href has a login before its host, which everybody could read".to_owned());
+    }
+    if let Some(wrong) = link.media_type.as_ref().filter(|it| !it.is_valid()) {
+        return Some(format!("type {:?} is not a media type such as text/html", wrong.as_str()));
+    }
+    let most = Link::LEAST_PREFERRED;
+    if let Some(pri) = link.pri.filter(|pri| !(1..=most).contains(pri)) {
+        return Some(format!("pri must be a number from 1 to {most}, and is {pri}"));
+    }
+    link.path.as_ref().map(|_| "path is the place of a file in a package, which no list states".to_owned())
 }
 
 /// Returns `true` if a segment of the path of a URI is `..`, also percent-encoded.
@@ -168,6 +193,53 @@ mod tests {
             let uri = format!("http://source.example/{path}");
             assert_eq!(refused(serde_json::json!({"uri": uri})), None, "{path}");
         }
+    }
+
+    #[test]
+    fn o907_a_uri_with_a_login_is_refused_unless_it_is_deleted_and_not_shown() {
+        let listed = |uri: &str, change: Option<&str>| {
+            let json = serde_json::json!({"uri": uri, "change": change});
+            serde_json::from_value::<ManifestLine>(json).unwrap().listed(Path::new("")).err()
+        };
+        for uri in
+            ["https://user:secret@source.example/a", "HTTP://user@source.example", "ftp://u:secret@a/b"]
+        {
+            let what = listed(uri, None).unwrap();
+            assert!(what.contains("login") && !what.contains("secret"), "{what}");
+            assert_eq!(listed(uri, Some("deleted")), None, "{uri}");
+        }
+        for uri in [
+            "https://source.example/a@b:c",
+            "https://source.example?a:b@c",
+            "mailto:a@b.example",
+            "ssh://git@a/b",
+        ] {
+            assert_eq!(listed(uri, None), None, "{uri}");
+        }
+    }
+
+    #[test]
+    fn o907_a_link_that_no_list_may_have_is_refused() {
+        let listed = |member: &str, value: serde_json::Value| {
+            let mut link = serde_json::json!({"rel": "describedby", "href": "http://a/b"});
+            link[member] = value;
+            let json = serde_json::json!({"uri": "http://a/", "links": [link]});
+            serde_json::from_value::<ManifestLine>(json).unwrap().listed(Path::new("")).err()
+        };
+        for (member, value) in [
+            ("href", serde_json::json!("http://user:secret@a/b")),
+            ("type", serde_json::json!("html")),
+            ("pri", serde_json::json!(0)),
+            ("pri", serde_json::json!(1_000_000)),
+            ("path", serde_json::json!("/b")),
+        ] {
+            let what = listed(member, value).unwrap();
+            assert!(
+                what.starts_with("links: ") && what.contains(member) && !what.contains("secret"),
+                "{what}"
+            );
+        }
+        assert_eq!(listed("pri", serde_json::json!(999_999)), None);
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn o482_a_resource_that_cannot_be_read_for_a_package_counts_as_left_out() {
     symlink("b.txt", folder.path().join("a.txt")).unwrap();
     options.dumps.policy = DumpPolicy::Always;
     let monitor = RecordingMonitor::new();
-    let job = Publisher::open(options).unwrap().dump_job().unwrap().unwrap();
+    let job = Publisher::open(options).unwrap().dump_job(&NoMonitor).unwrap().unwrap();
     assert_eq!(job.build(&monitor).unwrap().unreadable, 1);
     let problems = monitor.seen().problems;
     assert!(problems.iter().any(|it| it.skipped && it.subject.ends_with("a.txt")), "{problems:?}");

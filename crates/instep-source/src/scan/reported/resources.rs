@@ -28,7 +28,7 @@ pub(super) struct ReportedResources<'a> {
 
 impl ReportedResources<'_> {
     /// Takes a resource that is below no folder; without a state it is gone. A resource that a manifest names keeps its
-    /// key, its sets and its file.
+    /// key, its sets and its file; several manifests may name it, each for its own sets.
     pub(super) fn take_named(
         &mut self,
         holdings: &Holdings,
@@ -37,17 +37,21 @@ impl ReportedResources<'_> {
         state: Option<ResourceState>,
         sets: u64,
     ) -> Result<(), CatalogueError> {
-        let mut listed = None;
+        let mut resources = Vec::new();
         for manifest in holdings.manifests() {
-            listed = catalogue.resource(&manifest.key(uri.as_str()))?;
-            if listed.is_some() {
-                break;
-            }
+            resources.extend(catalogue.resource(&manifest.key(uri.as_str()))?);
         }
-        let mut resource = listed.unwrap_or_else(|| {
+        if resources.is_empty() {
             let named = Resource::new(holdings.key_of(uri.as_str()), uri);
-            Resource { sets, ..named }
-        });
+            resources.push(Resource { sets, ..named });
+        }
+        for resource in resources {
+            self.take(resource, state.clone());
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, mut resource: Resource, state: Option<ResourceState>) {
         match state {
             None => self.observed.push(Observation::Gone { key: resource.key }),
             Some(state) if resource.file.is_some() => {
@@ -60,7 +64,6 @@ impl ReportedResources<'_> {
                 self.observed.push(Observation::Changed(Resource { state, sets, ..named }));
             }
         }
-        Ok(())
     }
 }
 

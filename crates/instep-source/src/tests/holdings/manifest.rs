@@ -88,7 +88,7 @@ fn a_file_without_digests_in_the_manifest_is_hashed_when_it_moves() {
     assert_eq!(folder.scan().hashed, 0);
     folder.write("data/1.txt", "three");
     assert_eq!(folder.scan().recorded.updated, 1);
-    let found = folder.holdings.find(&folder.catalogue.snapshot().unwrap(), "urn:x:1").unwrap();
+    let found = folder.holdings.find(&folder.catalogue.snapshot().unwrap(), "urn:x:1", u64::MAX).unwrap();
     assert_eq!(found.unwrap().state.length, Some(5));
 }
 

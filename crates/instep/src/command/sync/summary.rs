@@ -29,12 +29,15 @@ pub(super) fn closing(report: &SyncReport) -> String {
     if report.versions > 0 {
         line.push_str(&format!(", {} kept", counted(report.versions, "version")));
     }
+    // Entries, not resources: a list of everything and the changes since then may name the same one.
+    let not_selected =
+        if report.entries.excluded == 1 { "entry not selected" } else { "entries not selected" };
     for (number, what) in [
         (report.kept, "kept although gone at the Source"),
         (report.failed, "failed"),
         (report.owed, "pending retry"),
         (report.skipped, "skipped"),
-        (report.entries.excluded, "not selected"),
+        (report.entries.excluded, not_selected),
         (report.unverified, "not verifiable"),
     ] {
         if number > 0 {

@@ -19,7 +19,7 @@ use instep_destination::{
 };
 use instep_net::Origin;
 use resourcesync::{
-    Algorithm, Capability, Document, Finding, Form, Header, Position, ReadOptions, Severity, Uri,
+    Algorithm, Capability, Document, Finding, Form, Header, Position, ReadOptions, Relation, Severity, Uri,
     validate::{DocumentSet, Report, ValidateOptions, Validator, check_closed, check_up_target},
 };
 
@@ -184,21 +184,18 @@ impl SourceWalk {
         Ok(targets)
     }
 
-    /// Reports a link that leads to nothing, in the document that has it: upwards (NAV-1) or downwards (NAV-3). A start
-    /// of the walk is reported in itself.
+    /// Reports a link that leads to nothing, in the document that has it: upwards (NAV-1), downwards (NAV-3), or to an
+    /// archive, which readers need for former states only (ARC-4). A start of the walk is reported in itself.
     fn judge_dead_end(&mut self, target: &WalkTarget, error: &DocumentError) {
-        let (document, rule, position) = match (&target.from, &target.up_of) {
-            (Some((parent, child)), _) => (parent, "NAV-3", child.position),
-            (None, Some(below)) => (below, "NAV-1", Position::default()),
-            (None, None) => (&target.uri, "NAV-3", Position::default()),
+        let nowhere = Position::default();
+        let (document, rule, severity, position) = match (&target.from, &target.linked_from) {
+            (Some((parent, child)), _) => (parent, "NAV-3", Severity::Error, child.position),
+            (None, Some((linking, Relation::Archives))) => (linking, "ARC-4", Severity::Warning, nowhere),
+            (None, Some((linking, _))) => (linking, "NAV-1", Severity::Error, nowhere),
+            (None, None) => (&target.uri, "NAV-3", Severity::Error, nowhere),
         };
-        let finding = Finding::new(
-            rule,
-            Severity::Error,
-            position,
-            error.to_string(),
-            "a document that can be fetched",
-        );
+        let finding =
+            Finding::new(rule, severity, position, error.to_string(), "a document that can be fetched");
         self.judgement.add(document.as_str(), finding);
     }
 

@@ -1,6 +1,6 @@
 //! Documents that a validator must judge alike, however they are written.
 
-use super::{Report, Validator};
+use super::{Finding, Report, Severity, Uri, Validator};
 use crate::{
     PackagePath,
     document::ChangeDumpManifest,
@@ -272,5 +272,137 @@ fn a7_a_document_that_two_others_list_agrees_with_the_one_that_it_names() {
         let caps = ("caps.xml", judge_linked("'capabilitylist'", "up", named));
         let rules = judge_under_two(["sd.xml", "well-known"], || judge("'description'", entry), caps);
         assert_eq!(rules.contains(&"CAP-3"), found, "{named}: {rules:?}");
+    }
+}
+
+#[test]
+fn o1000_a_path_in_an_index_of_change_lists_breaks_no_rule_of_change_lists() {
+    let from = "'changelist' from='2013-01-03T00:00:00Z'";
+    for (root, entry, also) in [("urlset", "url", 1), ("sitemapindex", "sitemap", 0)] {
+        let entries = format!("<{entry}><loc>http://e.org/a</loc><rs:md path='/a'/></{entry}>");
+        let report = judge_as(root, from, &entries);
+        assert_eq!((count(&report, "ATT-16"), count(&report, "CL-9")), (1, also), "{report:?}");
+    }
+}
+
+#[test]
+fn o1001_a_length_that_cannot_be_read_is_wrong_and_not_missing() {
+    for (dump, rule) in [
+        ("'resourcedump' at='2013-01-03T00:00:00Z'", "RD-7"),
+        ("'changedump' from='2013-01-03T00:00:00Z'", "CD-8"),
+    ] {
+        for (length, unreadable, missing) in [("length='1'", 0, 0), ("length='one'", 1, 0), ("", 0, 1)] {
+            let entry =
+                format!("<url><loc>http://e.org/a.zip</loc><rs:md type='application/zip' {length}/></url>");
+            // The second package shows that a fault of the first is not remembered.
+            let right = "<url><loc>http://e.org/b.zip</loc><rs:md type='application/zip' length='1'/></url>";
+            let report = judge(dump, &[entry.as_str(), right].concat());
+            let found = (count(&report, "ATT-15"), count(&report, rule));
+            assert_eq!(found, (unreadable, missing), "{dump} {length}: {report:?}");
+        }
+    }
+}
+
+#[test]
+fn o1002_a_package_outside_the_interval_of_its_change_dump_is_found() {
+    let dump = "'changedump' from='2013-01-03T00:00:00Z' until='2013-01-05T00:00:00Z'";
+    for (interval, found) in [
+        ("from='2013-01-03T00:00:00Z' until='2013-01-05T00:00:00Z'", 0),
+        ("from='2013-01-03' until='2013-01-04'", 0),
+        ("from='2013-01-02T23:59:59Z' until='2013-01-04T00:00:00Z'", 1),
+        ("from='2013-01-03T00:00:00Z' until='2013-01-05T00:00:01Z'", 1),
+        ("from='2013-01-06T00:00:00Z'", 1),
+    ] {
+        let metadata = format!("type='application/zip' length='1' {interval}");
+        let report = judge(dump, &format!("<url><loc>http://e.org/a.zip</loc><rs:md {metadata}/></url>"));
+        assert_eq!(count(&report, "CDM-2"), found, "{interval}: {report:?}");
+    }
+}
+
+#[test]
+fn o1003_a_capability_list_offers_no_capability_list_and_no_manifest() {
+    for (capability, found) in [
+        ("resourcelist", 0),
+        ("changedump-archive", 0),
+        ("change-notification", 0),
+        ("capabilitylist", 1),
+        ("description", 1),
+        ("resourcedump-manifest", 1),
+    ] {
+        let entry = format!("<url><loc>http://e.org/a</loc><rs:md capability='{capability}'/></url>");
+        let report = judge("'capabilitylist'", &entry);
+        assert_eq!((count(&report, "CAP-6"), report.summary.errors), (found, 0), "{capability}: {report:?}");
+    }
+}
+
+#[test]
+fn o1004_an_attribute_that_the_sitemap_schema_does_not_have_is_found() {
+    let text = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' \
+                xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance' xsi:schemaLocation='a b' version='1'>\n\
+                <url><loc>http://e.org/a</loc></url>\n<url>\n <loc id='1'>http://e.org/b</loc>\
+                <lastmod xml:space='default'>2013-01-03T00:00:00Z</lastmod></url></urlset>";
+    let report = judge_text(text, ValidateOptions::new());
+    let stray = report.findings.iter().filter(|finding| finding.rule == "GEN-23");
+    let places: Vec<_> = stray.map(|finding| (finding.position.line, finding.position.column)).collect();
+    assert_eq!((places, report.summary.errors), (vec![(1, 1), (4, 2)], 0), "{report:?}");
+}
+
+/// Returns the finding about the coverage of a Resource List at three o'clock and of a Resource Dump at five o'clock, with
+/// the resources that each has, and a Change List from a time.
+fn coverage((listed, packed): (&str, &str), from: &str, changes: &[(&str, &str)]) -> Option<Finding> {
+    let uri = |name: &str| -> Uri { format!("http://e.org/{name}").parse().unwrap() };
+    let offer = |name: &str, capability: &str| {
+        format!("<url><loc>http://e.org/{name}</loc><rs:md capability='{capability}'/></url>")
+    };
+    let offers = [
+        offer("list.xml", "resourcelist"),
+        offer("dump.xml", "resourcedump"),
+        offer("changes.xml", "changelist"),
+    ];
+    let resources = |names: &str, metadata: &str| -> String {
+        let entry = |name: char| format!("<url><loc>http://e.org/{name}</loc><rs:md {metadata}/></url>");
+        names.chars().map(entry).collect()
+    };
+    let hour = |hour: &str| format!("2013-01-03T0{hour}:00:00Z");
+    let changes = changes
+        .iter()
+        .map(|(change, at)| resources("x", &format!("change='{change}' datetime='{}'", hour(at))));
+    let package = "<url><loc>http://e.org/p.zip</loc><rs:md type='application/zip' length='1'/></url>";
+    let mut set = DocumentSet::new();
+    let list = judge(&format!("'resourcelist' at='{}'", hour("3")), &resources(listed, "length='1'"));
+    let manifest = format!("'resourcedump-manifest' at='{}'", hour("5"));
+    set.insert(uri("caps.xml"), judge("'capabilitylist'", &offers.concat()));
+    set.insert(uri("list.xml"), list);
+    set.insert(uri("dump.xml"), judge(&format!("'resourcedump' at='{}'", hour("5")), package));
+    set.insert(uri("p.zip"), judge(&manifest, &resources(packed, "path='/a'")));
+    let changes = judge(&format!("'changelist' from='{}'", hour(from)), &changes.collect::<String>());
+    set.insert(uri("changes.xml"), changes);
+    set.check().into_iter().map(|(_, finding)| finding).find(|finding| finding.rule == "CAP-9")
+}
+
+#[test]
+fn o1005_changes_that_a_source_does_not_keep_any_more_explain_a_difference() {
+    let severity = |from: &str| coverage(("ax", "a"), from, &[]).map(|finding| finding.severity);
+    assert_eq!(severity("1"), Some(Severity::Error), "no change explains it");
+    assert_eq!(severity("3"), Some(Severity::Error));
+    assert_eq!(severity("4"), Some(Severity::Info), "it may have been deleted before");
+}
+
+#[test]
+fn o1006_a_dump_may_lack_a_resource_before_the_source_notices_its_deletion() {
+    let found = |changes: &[(&str, &str)]| coverage(("ax", "a"), "1", changes).is_some();
+    assert!(found(&[]));
+    assert!(!found(&[("deleted", "4")]));
+    assert!(!found(&[("deleted", "6")]));
+    assert!(found(&[("updated", "6")]));
+}
+
+#[test]
+fn o1009_a_time_on_an_entry_weighs_the_same_in_both_kinds_of_notifications() {
+    for notification in ["'change-notification'", "'framework-notification'"] {
+        let metadata = "change='updated' capability='changelist' at='2013-01-03T00:00:00Z'";
+        let report = judge(notification, &format!("<url><loc>http://e.org/a</loc><rs:md {metadata}/></url>"));
+        let found = (count(&report, "ATT-5"), count(&report, "TIME-1"), report.summary.errors);
+        assert_eq!(found, (1, 0, 0), "{notification}: {report:?}");
     }
 }

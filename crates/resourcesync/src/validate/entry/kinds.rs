@@ -46,11 +46,19 @@ impl EntryCheck<'_> {
         out: &mut Findings,
     ) {
         let md = &entry.metadata;
-        if md.media_type.is_none() || md.length.is_none() {
+        // A length that cannot be read is wrong, but not missing.
+        let lacks_length = md.length.is_none() && !entry.places.unreadable_length;
+        if md.media_type.is_none() || lacks_length {
             out.add(rules.media_type, at, "no type or no length", "both, of the package");
         }
-        if rules.times[3] == Presence::Recommended && lacks_from(entry) {
-            out.weigh("CD-9", Severity::Info, at, "no from", "the interval of the package");
+        if rules.times[3] == Presence::Recommended {
+            if lacks_from(entry) {
+                out.weigh("CD-9", Severity::Info, at, "no from", "the interval of the package");
+            }
+            if is_before(md.from, self.root.from) || is_before(self.root.until, md.until.or(md.from)) {
+                let found = "a package outside the interval of its dump";
+                out.weigh("CDM-2", Severity::Warning, at, found, "from and until within that of the dump");
+            }
         }
         let Some(media_type) = &md.media_type else { return };
         if !media_type.essence().eq_ignore_ascii_case("application/zip") {
@@ -83,10 +91,8 @@ impl EntryCheck<'_> {
                 out.add("TIME-6", at, "an open member of a closed index", "until on each member");
             }
         }
-        let before =
-            |a: Option<DateTime>, b: Option<DateTime>| a.zip(b).is_some_and(|(a, b)| a.end() <= b.instant());
         if rules.times[2] == Presence::Optional
-            && (before(md.at, self.root.at) || before(self.root.completed, md.completed))
+            && (is_before(md.at, self.root.at) || is_before(self.root.completed, md.completed))
         {
             out.add("TIME-11", at, "a member outside the time of the index", "at and completed within it");
         }
@@ -110,4 +116,9 @@ impl EntryCheck<'_> {
 /// Returns `true` if an entry has no `from`, not even one that cannot be read.
 fn lacks_from(entry: &Entry) -> bool {
     entry.metadata.from.is_none() && !entry.places.unreadable_time
+}
+
+/// Returns `true` if both times are there and the first ends before the second begins.
+fn is_before(one: Option<DateTime>, other: Option<DateTime>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| one.end() <= other.instant())
 }

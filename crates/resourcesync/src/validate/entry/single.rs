@@ -23,7 +23,8 @@ pub(super) fn check_times(rules: &DocumentRules, entry: &Entry, at: Position, ou
         }
         let found = format!("{name} on an entry");
         match presence {
-            Presence::Forbidden if rules.is_archive() || rules.has_changes() && rules.order == "CN-8" => {
+            // Appendix A has neither archives nor notifications.
+            Presence::Forbidden if rules.is_archive() || rules.capability.is_channel() => {
                 out.weigh(rule, Severity::Warning, at, found, "none here, by §7");
             }
             Presence::Forbidden => {
@@ -60,6 +61,22 @@ pub(super) fn check_upper(rules: &DocumentRules, entry: &Entry, at: Position, ou
     }
     if entry.link_for(&Relation::DescribedBy).is_none() {
         out.add(described, at, "no link rel=\"describedby\"", "one, to a description of the set");
+    }
+}
+
+/// Checks that an entry of a Capability List offers something for its set (CAP-6). Capability Lists are listed by a Source
+/// Description, and manifests are in packages.
+pub(super) fn check_offered(capability: &Capability, at: Position, out: &mut Findings) {
+    let is_no_offer = matches!(
+        capability,
+        Capability::Description
+            | Capability::CapabilityList
+            | Capability::ResourceDumpManifest
+            | Capability::ChangeDumpManifest
+    );
+    if is_no_offer {
+        let found = format!("capability=\"{capability}\" in a Capability List");
+        out.weigh("CAP-6", Severity::Warning, at, found, "a list, dump, archive or channel of the set");
     }
 }
 

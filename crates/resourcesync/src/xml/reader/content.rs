@@ -131,6 +131,7 @@ impl<R: BufRead> DocumentReader<R> {
                 if once(&mut seen.metadata) {
                     entry.places.metadata = self.at;
                     entry.places.unreadable_time = self.attributes.unreadable_time;
+                    entry.places.unreadable_length = self.attributes.unreadable_length;
                     std::mem::swap(&mut entry.metadata, &mut self.attributes.metadata);
                 } else {
                     self.report("GEN-18", Severity::Error, "a second rs:md in an entry", FIRST_TAKEN);

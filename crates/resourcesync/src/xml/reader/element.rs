@@ -26,6 +26,16 @@ pub(super) enum Element {
     Foreign,
 }
 
+impl Element {
+    /// Returns `true` for an element of the Sitemap schema, none of which has attributes.
+    pub(super) fn is_of_sitemap(self) -> bool {
+        matches!(
+            self,
+            Self::Root(_) | Self::Entry(_) | Self::Loc | Self::LastMod | Self::ChangeFreq | Self::Priority
+        )
+    }
+}
+
 /// Returns the role of an element by its namespace, its local name and its depth.
 pub(super) fn kind_of(namespace: &Namespace, local: &str, depth: usize) -> Element {
     match (namespace, local) {

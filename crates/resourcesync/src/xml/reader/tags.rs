@@ -131,12 +131,14 @@ impl<R: BufRead> DocumentReader<R> {
             .map_err(|kind| self.syntax(kind))
     }
 
-    /// Checks the attributes of elements that have none in the standard (GEN-22): they must be XML all the same.
+    /// Checks the attributes of elements that have none in the standard (GEN-22) or in the Sitemap schema (GEN-23), which
+    /// leaves room for others' with a prefix, such as `xsi:schemaLocation`. They must be XML all the same.
     fn other_attributes(&mut self, tag: &Tag<'_>, kind: Element) -> Result<(), ReadError> {
         let (mut stray, mut undeclared) = (None, None);
+        let is_entry = matches!(kind, Element::Entry(_));
         tag.for_each_attribute(self.options.limits.attributes, |key, _| {
             let declares = key == "xmlns" || key.starts_with("xmlns:");
-            if !declares && matches!(kind, Element::Entry(_)) {
+            if !declares && (is_entry || kind.is_of_sitemap() && !key.contains(':')) {
                 stray.get_or_insert_with(|| key.to_owned());
             }
             if !declares && !self.scope.declares(key) {
@@ -149,8 +151,11 @@ impl<R: BufRead> DocumentReader<R> {
             self.report("GEN-24", Severity::Error, found, "a declaration of each prefix");
         }
         if let Some(key) = stray {
-            let severity = if key.contains(':') { Severity::Warning } else { Severity::Error };
-            self.report("GEN-22", severity, format!("the attribute {key} on an entry"), "none");
+            let is_foreign = key.contains(':');
+            let rule = if is_entry { "GEN-22" } else { "GEN-23" };
+            let severity = if is_entry && !is_foreign { Severity::Error } else { Severity::Warning };
+            let place = if is_entry { "an entry" } else { tag.name() };
+            self.report(rule, severity, format!("the attribute {key} on {place}"), "none");
         }
         Ok(())
     }

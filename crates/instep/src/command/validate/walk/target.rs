@@ -1,7 +1,7 @@
 //! The targets of a walk, each with the document that led to it.
 
 use resourcesync::{
-    Capability, Form, Uri,
+    Capability, Form, Relation, Uri,
     validate::{Child, Report},
 };
 
@@ -9,10 +9,10 @@ use resourcesync::{
 #[derive(Default)]
 pub(super) struct WalkTarget {
     pub(super) uri: Uri,
-    /// The document whose entry leads here, with the entry; `None` for a start of the walk or the target of `up`.
+    /// The document whose entry leads here, with the entry; `None` for a start of the walk or the target of a link.
     pub(super) from: Option<(Uri, Child)>,
-    /// The document whose `up` leads here.
-    pub(super) up_of: Option<Uri>,
+    /// The document with a link of its root that leads here, `up` or `archives`.
+    pub(super) linked_from: Option<(Uri, Relation)>,
     /// The kind of the document that led here.
     pub(super) parent: Option<(Form, Option<Capability>)>,
 }
@@ -36,7 +36,8 @@ impl WalkTarget {
     }
 }
 
-/// Returns the documents and packages that a document leads to, downwards and by `up`. Channels are left out.
+/// Returns the documents and packages that a document leads to, downwards and by `up` and `archives`. Channels are left
+/// out, and the archive of a member of an index: a closed one never changes, also if there is no archive any more.
 pub(super) fn targets(uri: &Uri, report: &Report) -> Vec<WalkTarget> {
     let Some(header) = &report.header else { return Vec::new() };
     let parent = Some((header.form, header.capability().cloned()));
@@ -50,10 +51,11 @@ pub(super) fn targets(uri: &Uri, report: &Report) -> Vec<WalkTarget> {
         parent: parent.clone(),
         ..WalkTarget::default()
     });
-    let up = header.up().map(|up| WalkTarget {
-        uri: up.clone(),
-        up_of: Some(uri.clone()),
-        ..WalkTarget::default()
+    let is_member = header.index().is_some();
+    let links = [Relation::Up, Relation::Archives].into_iter().filter_map(|rel| {
+        let link = header.link_for(&rel).filter(|_| rel == Relation::Up || !is_member)?;
+        let (uri, linked_from) = (link.href.clone(), Some((uri.clone(), rel)));
+        Some(WalkTarget { uri, linked_from, ..WalkTarget::default() })
     });
-    down.chain(up).collect()
+    down.chain(links).collect()
 }
