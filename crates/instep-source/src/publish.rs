@@ -141,8 +141,7 @@ impl Publisher {
         self.run(ScanScope::Recorded, &mut Unannounced, monitor)
     }
 
-    /// Returns the Resource Dumps that are due; `None` if there are none. Publications can run beside the job. A set with a
-    /// resource that has no file can have no dump, which is reported.
+    /// Returns the Resource Dumps that are due, if any, and reports sets that can have none. Publications can run beside.
     ///
     /// # Errors
     /// If the catalogue cannot be read.
