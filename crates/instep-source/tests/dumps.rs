@@ -222,6 +222,24 @@ fn o905_a_bitstream_of_a_package_has_a_type_although_its_manifest_states_none() 
 }
 
 #[test]
+fn o905_the_type_of_a_bitstream_is_that_of_its_file_without_the_ending_of_its_coding() {
+    let (root, mut options) = folder(&[("a.json", "one"), ("b.json", "one"), ("c.json.gz", "one")]);
+    let lists = tempfile::tempdir().unwrap();
+    let path = lists.path().join("list.csv");
+    let rest = ",3,md5:f97c5d29941bfb1b2fdab0874906ab82\n";
+    let line = |name: &str, file: &str| format!("http://example.com/data/{name},{file}{rest}");
+    let lines = [line("view.php", "a.json,"), line("b.json", "b.json,gzip"), line("c", "c.json.gz,gzip")];
+    fs::write(&path, format!("uri,path,encoding,length,hash\n{}", lines.concat())).unwrap();
+    options.sets[0].content = vec![Content::Manifest { path, root: root.path().to_owned() }];
+    publish(&options, &NoMonitor).unwrap();
+    let (_, packages) = read(&options, "resourcedump.xml");
+    let copy = name_of(&packages[0].link_for(&Relation::Contents).unwrap().href);
+    let (_, entries) = read(&options, &copy);
+    let types = entries.iter().map(|entry| entry.metadata.media_type.as_ref().unwrap().as_str());
+    assert_eq!(types.collect::<Vec<_>>(), ["application/json"; 3]);
+}
+
+#[test]
 fn o952_the_bytes_of_a_file_that_has_become_private_are_in_no_package() {
     let (root, mut options) = folder(&[("a", "one"), ("b", "two")]);
     options.dumps.every = Duration::ZERO;

@@ -87,7 +87,13 @@ impl PackageItem {
         entry.metadata.path.clone_from(&self.path);
         // Whoever describes a resource may state no type, and each bitstream should have one (RDM-7, CDM-8).
         if self.path.is_some() && entry.metadata.media_type.is_none() {
-            entry.metadata.media_type = Some(type_by_name(&entry));
+            let file = self.content.resource().and_then(|resource| resource.file.as_ref());
+            let name = match file {
+                Some(file) => file.as_os_str().as_encoded_bytes(),
+                None => path_of(&entry.loc).as_bytes(),
+            };
+            let media_type = type_by_name(name, entry.metadata.encoding.is_some());
+            entry.metadata.media_type = Some(media_type);
         }
         entry.links.extend(self.patch.iter().map(|patch| patch.link.clone()));
         entry
@@ -143,15 +149,20 @@ impl ItemContent {
     }
 }
 
-/// Returns the media type for the name of a resource, without the ending of its content coding.
-fn type_by_name(entry: &Entry) -> MediaType {
-    let uri = entry.loc.as_str().split(['?', '#']).next().unwrap_or_default();
-    let path = match uri.split_once("://") {
+/// Returns the path of a URI, without its host and its query.
+fn path_of(uri: &Uri) -> &str {
+    let uri = uri.as_str().split(['?', '#']).next().unwrap_or_default();
+    match uri.split_once("://") {
         Some((_, rest)) => rest.find('/').map_or("", |slash| &rest[slash..]),
         None => uri,
-    };
-    let inner = path.rsplit_once('.').filter(|_| entry.metadata.encoding.is_some());
-    MediaTypes::default().of(inner.map_or(path, |(inner, _)| inner).as_bytes())
+    }
+}
+
+/// Returns the media type for the name of a bitstream, without the ending of its content coding if it has one.
+fn type_by_name(name: &[u8], is_coded: bool) -> MediaType {
+    const ENDINGS: [&[u8]; 4] = [b".gz", b".br", b".zst", b".z"];
+    let inner = ENDINGS.iter().filter(|_| is_coded).find_map(|ending| name.strip_suffix(*ending));
+    MediaTypes::default().of(inner.unwrap_or(name))
 }
 
 /// Returns the URIs without repetitions, because a package has each URI once.

@@ -31,11 +31,19 @@ impl SourceContext {
         let (sets, through) = VERSIONED.read(&snapshot)?.unwrap_or_default();
         // Changes that the log no longer has, as after a time without versions, show only in the present states.
         let has_gap = sets != 0 && through < head.forgotten;
-        let after = if sets == 0 || has_gap { head.sequence } else { through };
+        let mut after = if sets == 0 { head.sequence } else { through };
+        if has_gap {
+            // First the changes that the log still has: Change Lists link to their versions, and the last one of a resource is
+            // its present version.
+            recorder.record_changes(&snapshot, after, |_| (sets, through))?;
+            recorder.flush((sets, through))?;
+            after = head.sequence;
+        }
         if sets != head.baselined || has_gap {
+            let known = self.catalogue.snapshot()?;
             for resource in snapshot.resources(u64::MAX) {
                 let resource = resource?;
-                if let Some(datetime) = present_since(&snapshot, &resource, has_gap)? {
+                if let Some(datetime) = present_since(snapshot.at(), &known, &resource, has_gap)? {
                     recorder.record(
                         resource.uri,
                         ResourceVersion::new(datetime, Some(resource.state)),
@@ -45,12 +53,7 @@ impl SourceContext {
             }
             recorder.flush((head.baselined, after))?;
         }
-        for change in snapshot.changes(u64::MAX, after) {
-            let change = change?;
-            let state = (change.change != Change::Deleted).then_some(change.state);
-            let version = ResourceVersion::new(change.datetime, state);
-            recorder.record(change.uri, version, (head.baselined, change.sequence - 1))?;
-        }
+        recorder.record_changes(&snapshot, after, |sequence| (head.baselined, sequence))?;
         if (sets, through) == (head.baselined, head.sequence) {
             Ok(())
         } else {
@@ -59,20 +62,25 @@ impl SourceContext {
     }
 }
 
-/// Returns the time from which a resource has had its present state, as far as it is known; `None` if its last version is
-/// that state. Without a gap in the log, any version is followed by those of the later changes.
-fn present_since(snapshot: &Snapshot, resource: &Resource, has_gap: bool) -> Result<Option<DateTime>, Error> {
-    let mut begun = resource.state.lastmod.filter(|lastmod| *lastmod < snapshot.at());
-    if let Some(since) = snapshot.version_since(&resource.uri)? {
-        let last = if has_gap { snapshot.versions(&resource.uri)?.pop() } else { None };
+/// Returns the time from which a resource has had the state that it has at a time, as far as it is known; `None` if its last
+/// known version is that state. Without a gap in the log, any version is followed by those of the later changes.
+fn present_since(
+    at: DateTime,
+    known: &Snapshot,
+    resource: &Resource,
+    has_gap: bool,
+) -> Result<Option<DateTime>, Error> {
+    let mut begun = resource.state.lastmod.filter(|lastmod| *lastmod < at);
+    if let Some(since) = known.version_since(&resource.uri)? {
+        let last = if has_gap { known.versions(&resource.uri)?.pop() } else { None };
         let is_present =
             |last: ResourceVersion| last.state.is_some_and(|state| state.same_bytes(&resource.state));
         if last.is_none_or(is_present) {
             return Ok(None);
         }
-        begun = begun.filter(|begun| *begun > since).or(Some(snapshot.at()));
+        begun = begun.filter(|begun| *begun > since).or(Some(at));
     }
-    let since = begun.or(resource.history.since).unwrap_or(snapshot.at());
+    let since = begun.or(resource.history.since).unwrap_or(at);
     Ok(Some(DateTime::from_unix_micros(since.unix_micros())))
 }
 
@@ -94,6 +102,22 @@ impl VersionRecorder<'_> {
             self.flush(done)?;
         }
         self.group.push((uri, version));
+        Ok(())
+    }
+
+    /// Takes the versions of the changes after one; `done` is how far it is after a change.
+    fn record_changes(
+        &mut self,
+        snapshot: &Snapshot,
+        after: u64,
+        done: impl Fn(u64) -> VersionProgress,
+    ) -> Result<(), Error> {
+        for change in snapshot.changes(u64::MAX, after) {
+            let change = change?;
+            let state = (change.change != Change::Deleted).then_some(change.state);
+            let version = ResourceVersion::new(change.datetime, state);
+            self.record(change.uri, version, done(change.sequence - 1))?;
+        }
         Ok(())
     }
 
@@ -172,5 +196,34 @@ mod tests {
             let length = |version: ResourceVersion| version.state.and_then(|state| state.length);
             assert_eq!(versions.into_iter().map(length).collect::<Vec<_>>(), [Some(3), Some(6)]);
         }
+    }
+    #[test]
+    fn o769_versions_that_are_kept_again_have_the_times_of_the_changes_that_the_log_still_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let published = |text: &str, versions: Option<VersionOptions>| {
+            fs::write(folder.path().join("a"), text).unwrap();
+            let mut options = PublishOptions::new(folder.path(), "http://example.org/");
+            options.versions = versions;
+            let mut publisher = Publisher::open(options).unwrap();
+            publisher.publish(&NoMonitor).unwrap();
+            publisher
+        };
+        drop(published("one", Some(VersionOptions::default())));
+        let publisher = published("second", None);
+        let forgotten = publisher.catalogue().head().unwrap().sequence;
+        drop(publisher);
+        let publisher = published("the third", None);
+        publisher.catalogue().forget_changes(forgotten).unwrap();
+        let mut options = publisher.options().clone();
+        drop(publisher);
+        options.versions = Some(VersionOptions::default());
+        let publisher = Publisher::open(options).unwrap();
+        publisher.context.keep_versions().unwrap();
+        let snapshot = publisher.catalogue().snapshot().unwrap();
+        let changes = snapshot.changes(u64::MAX, 0).map(|change| change.unwrap().datetime.unix_micros());
+        let changes: Vec<_> = changes.collect();
+        let versions = snapshot.versions(&Uri::parse("http://example.org/a").unwrap()).unwrap();
+        let times: Vec<_> = versions.iter().map(|version| version.datetime.unix_micros()).collect();
+        assert_eq!((times.len(), &times[1..]), (2, &changes[..]));
     }
 }

@@ -106,11 +106,12 @@ impl SetView for CatalogueView<'_> {
             let patch = change.patch.as_ref().filter(is_here);
             let patch = patch.and_then(|patch| patch.link(self.base, change.datetime));
             change.state.links.extend(patch);
-            if let Some(versions) = &self.versions
-                && self.may_have_bytes(&change.uri)?
-            {
+            if let Some(versions) = &self.versions {
                 let links = versions.links(&change.uri, &change.state, Some(change.datetime));
-                change.state.links.extend(links);
+                // The catalogue is asked only about changes that would have links.
+                if !links.is_empty() && self.may_have_bytes(&change.uri)? {
+                    change.state.links.extend(links);
+                }
             }
             Ok(change)
         }))

@@ -98,12 +98,21 @@ impl VersionFiles {
         Ok(found.map(|version| (original, version)))
     }
 
-    /// Adds the content coding in which the bytes are stored to a state, as the entry of its resource has it (O909).
-    fn coded(&self, original: Uri, state: ResourceState) -> ResourceState {
+    /// Adds the content coding in which the bytes are stored to a state, as the entry of its resource has it (O909): by the
+    /// rules of the sets that the resource is in, or of all sets if it is gone.
+    ///
+    /// # Errors
+    /// If the catalogue cannot be read.
+    fn coded(&self, original: Uri, state: ResourceState) -> io::Result<ResourceState> {
+        let mut sets = 0;
+        for key in self.holdings.keys_of(original.as_str()) {
+            let held = self.catalogue.resource(&key).map_err(io::Error::other)?;
+            sets |= held.map_or(0, |held| held.sets);
+        }
         let mut resource = Resource::new(Vec::new(), original);
-        (resource.state, resource.sets) = (state, u64::MAX);
+        (resource.state, resource.sets) = (state, if sets == 0 { u64::MAX } else { sets });
         self.holdings.describe_coding(&mut resource);
-        resource.state
+        Ok(resource.state)
     }
 }
 
@@ -119,7 +128,7 @@ impl FileProvider for VersionFiles {
         let Some((original, version)) = self.named(name)? else { return Ok(None) };
         let hashed = Some(representation::stamp(&file.metadata()?));
         let link = VersionLinks::new(&self.place, &original).header(&self.versions(&original)?);
-        let published = version.state.map(|state| self.coded(original, state));
+        let published = version.state.map(|state| self.coded(original, state)).transpose()?;
         Ok(Some(Description { link, hashed, published, ..Description::default() }))
     }
 

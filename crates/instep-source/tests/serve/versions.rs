@@ -136,3 +136,24 @@ fn o909_a_version_of_a_file_that_is_stored_compressed_has_its_coding() {
         assert_eq!(kind, (Some("gzip"), Some("text/plain")), "{place}");
     }
 }
+
+#[test]
+fn o739_a_version_has_the_coding_that_the_rules_of_its_own_set_give() {
+    let files = folder(&[("texts/a.txt.gz", b"coded"), ("archives/b.txt.gz", b"packed")]);
+    let server = Server::with(files, |options| {
+        options.publish.versions = Some(VersionOptions::default());
+        let mut archives = options.publish.sets[0].clone();
+        archives.name = "archives".to_owned();
+        archives.include = vec!["archives/*".to_owned()];
+        options.publish.sets[0].name = "texts".to_owned();
+        options.publish.sets[0].include = vec!["texts/*".to_owned()];
+        options.publish.sets[0].codings = vec![CodingRule::new("*.gz", "gzip")];
+        options.publish.sets.push(archives);
+    });
+    for (name, coding) in [("texts/a.txt.gz", Some("gzip")), ("archives/b.txt.gz", None)] {
+        let versions = timemap(&server, name);
+        for place in [format!("/{name}"), versions[0].0.clone()] {
+            assert_eq!(get(server.address, &place).header("content-encoding"), coding, "{place}");
+        }
+    }
+}
