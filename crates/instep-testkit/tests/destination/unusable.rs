@@ -232,6 +232,24 @@ fn o955_a_wanted_target_of_a_link_that_is_out_of_scope_is_a_problem_until_its_or
 }
 
 #[test]
+fn o666_a_wanted_link_to_what_is_never_requested_is_no_problem_of_each_run() {
+    for by_change in [false, true] {
+        let copy = Copy::laid_out(|layout| layout.change_list = by_change);
+        let sync = || copy.sync_with(|options| options.selection.with_links.push("describedby".to_owned()));
+        in_step(&copy, &sync());
+        let target = Uri::parse("urn:example:about").unwrap();
+        copy.source.misstate("new.txt", move |entry| {
+            entry.links.push(Link::new(Relation::DescribedBy, target.clone()));
+        });
+        copy.source.put("new.txt", "described");
+        let run = sync();
+        in_step(&copy, &run);
+        assert!(format!("{:?}", run.heard).contains("1 wanted links do not lead to http"), "{:?}", run.heard);
+        in_step(&copy, &sync());
+    }
+}
+
+#[test]
 fn o967_a_member_of_an_index_with_the_loc_of_another_one_is_lost() {
     let copy = Copy::laid_out(|layout| (layout.part_entries, layout.change_list) = (Some(1), false));
     let deleting = || copy.sync_with(|options| options.delete = true);
