@@ -43,4 +43,6 @@ pub use strategy::Strategy;
 pub(crate) use strategy::{Choice, Situation, baseline, carrier_of_changes, choose, could_pay};
 pub(crate) use survey::{Mark, Shape, Survey, plausible};
 pub(crate) use version::VersionKey;
-pub(crate) use window::{IndexMember, Reach, count_repeated, members_to_read, put_oldest_first, reach};
+pub(crate) use window::{
+    IndexMember, Reach, count_repeated, is_other_time, members_to_read, put_oldest_first, reach,
+};

@@ -145,13 +145,19 @@ impl SyncRun<'_> {
         (self.reporter.report.strategy, self.reporter.report.reason) = (strategy, reason);
     }
 
-    /// Reports the limitations of a site that has only a Sitemap, and versions out of scope.
+    /// Reports the limitations of a site that has only a Sitemap, and versions and targets of links that are left out.
     fn note_limitations(&self, set: &SetRun) {
         let count = set.with(|draft| draft.inventory);
         if count.versions_elsewhere > 0 {
             self.reporter.note(&format!(
                 "{} links to versions lead to other hosts: those versions are not kept",
                 count.versions_elsewhere
+            ));
+        }
+        if count.links_not_fetched > 0 {
+            self.reporter.note(&format!(
+                "{} wanted links do not lead to http or https: their targets are not copied",
+                count.links_not_fetched
             ));
         }
         let (plain, elsewhere) = (count.plain, count.media_elsewhere);

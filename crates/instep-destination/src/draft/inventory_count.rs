@@ -37,4 +37,6 @@ pub(crate) struct InventoryCount {
     pub(crate) media_elsewhere: u64,
     /// Links to versions at places outside the scope, of changes too.
     pub(crate) versions_elsewhere: u64,
+    /// Wanted links, of changes too, whose targets are never requested, because of their scheme.
+    pub(crate) links_not_fetched: u64,
 }

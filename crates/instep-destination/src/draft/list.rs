@@ -1,6 +1,6 @@
 //! Inventories: each entry of a Resource List, or of the manifest of a dump, is a resource that exists.
 
-use instep_net::Origin;
+use instep_net::{Origin, OriginError, Refusal};
 use resourcesync::{DateTime, Entry, Finding, Severity};
 
 use super::{Draft, merging::PartSource};
@@ -185,11 +185,13 @@ impl Draft {
     }
 
     /// Adds the linked resources of the entry that are also wanted: a description, a preview (§14.5, §14.6). One that is
-    /// out of scope counts as an entry that cannot be used, because the operator wants it (O955).
+    /// out of scope counts as an entry that cannot be used, because the operator wants it (O955). One that is never requested,
+    /// such as a URN, is only counted: nothing would end the problem (O666).
     pub(super) fn add_linked(&mut self, linked: &mut Vec<Desired>, speaker: Option<&Origin>, entry: &Entry) {
-        let Self { policy, problems, account, .. } = self;
+        let Self { policy, problems, account, inventory, .. } = self;
         for link in entry.links.iter().filter(|link| policy.with_links.contains(&link.rel)) {
             match speaker.map(|speaker| policy.scope.check(speaker, link.href.as_str())) {
+                Some(Err(Refusal::Uri(OriginError::Scheme { .. }))) => inventory.links_not_fetched += 1,
                 Some(Err(refusal)) => {
                     account.read += 1;
                     account.unusable += 1;

@@ -111,9 +111,17 @@ pub(crate) fn count_repeated(members: &[IndexMember]) -> u64 {
     let (mut earlier, mut repeated) = (BTreeMap::new(), 0);
     for member in members {
         let first: &mut &IndexMember = earlier.entry(&member.uri).or_insert(member);
-        repeated += u64::from(*first != member);
+        let is_other = is_other_time(first.from, member.from)
+            || is_other_time(first.until, member.until)
+            || is_other_time(first.at, member.at);
+        repeated += u64::from(is_other);
     }
     repeated
+}
+
+/// Returns `true` if two times of a member cannot mean the same. One that is not stated says nothing.
+pub(crate) fn is_other_time(one: Option<DateTime>, other: Option<DateTime>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| !one.overlaps(&other))
 }
 
 /// Returns the members that may list a change since the checkpoint, in document order (CLI-12), and the reach of the
@@ -256,6 +264,19 @@ mod tests {
         let (wanted, reach) = members_to_read(&time(12), &members);
         let names: Vec<_> = wanted.iter().map(|member| member.uri.as_str()).collect();
         assert_eq!((names, reach), (vec!["http://example.com/m", "http://example.com/a"], Reach::Covered));
+    }
+
+    #[test]
+    fn o967_a_member_is_repeated_only_if_its_times_are_others() {
+        let first = member("1", 0, Some(10));
+        let count = |second: IndexMember| count_repeated(&[first.clone(), second]);
+        assert_eq!(count(first.clone()), 0);
+        assert_eq!(count(IndexMember::new(first.uri.clone())), 0, "it states no times");
+        let from = DateTime::parse("1970-01-01T01:00:00+01:00").unwrap();
+        assert_eq!(count(IndexMember { from: Some(from), ..first.clone() }), 0, "in another zone");
+        assert_eq!(count(member("1", 10, None)), 1);
+        assert_eq!(count(member("1", 0, Some(20))), 1);
+        assert_eq!(count(member("2", 10, None)), 0);
     }
 
     #[test]

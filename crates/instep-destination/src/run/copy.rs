@@ -140,6 +140,12 @@ impl LocalCopy {
 
     /// Refuses a Source if the copy follows other sets but none of its own: it is a different Source (B25).
     pub(crate) fn expect_known(&self, sets: &[CapabilitySet], options: &SyncOptions) -> Result<(), Error> {
+        // A Source is also known by its URL: the copy may have another of its sets, the only one that could be read so
+        // far.
+        let is_known = self.state().sources()?.iter().any(|(_, url)| *url == options.url);
+        if options.add_source || is_known {
+            return Ok(());
+        }
         let mut followed = Vec::new();
         for (set, name) in self.state().sets()? {
             if name != crate::versions::SET && self.follows(set)? {
@@ -147,10 +153,7 @@ impl LocalCopy {
             }
         }
         let is_followed = |set: &CapabilitySet| followed.iter().any(|name| set.is_known_as(name));
-        // A Source is also known by its URL: the copy may have another of its sets, the only one that could be read so
-        // far.
-        let is_known = self.state().sources()?.iter().any(|(_, url)| *url == options.url);
-        if options.add_source || followed.is_empty() || is_known || sets.iter().any(is_followed) {
+        if followed.is_empty() || sets.iter().any(is_followed) {
             return Ok(());
         }
         let what = format!(

@@ -446,3 +446,53 @@ fn o768_an_index_that_lacks_the_list_that_was_read_last_is_that_of_a_restored_so
     assert!(run.exit_code() == 0 && coverage(&run).unwrap().is_complete(), "{:?}", run.heard);
     assert_eq!(copy.read("a.txt").as_deref(), Some("one"));
 }
+
+#[test]
+fn o665_an_unchanged_index_of_a_restored_source_leads_to_the_lists_that_it_names() {
+    let copy = Copy::of_three();
+    let source = &copy.source;
+    let offers = [
+        ("list.xml", "<rs:md capability='resourcelist'/>"),
+        ("changes.xml", "<rs:md capability='changelist'/>"),
+    ];
+    source.serve("capabilitylist.xml", document(source, "capabilitylist", "", &offers));
+    let entries = [("a.txt", "<rs:md length='3'/>"), ("b.txt", "<rs:md length='3'/>")];
+    source.serve("list.xml", document(source, "resourcelist", "at='2026-01-02T00:00:01Z'", &entries));
+    let (open, second) = ("from='2026-01-02T00:00:01Z'", "from='2026-01-02T00:00:04Z'");
+    let closed = "from='2026-01-02T00:00:01Z' until='2026-01-02T00:00:04Z'";
+    let index = |lists: &[(&str, &str)]| {
+        let member = |(path, times): &(&str, &str)| {
+            format!("<sitemap><loc>{}</loc><rs:md {times}/></sitemap>", source.url(path))
+        };
+        let members: String = lists.iter().map(member).collect();
+        let root = format!("<rs:md capability='changelist' {open}/>");
+        source.serve("changes.xml", format!("<sitemapindex {SPACES}>{root}{members}</sitemapindex>"));
+    };
+    let list = |path: &str, times: &str, changes: &[(&str, &str)]| {
+        source.serve(path, document(source, "changelist", times, changes));
+    };
+    let first = ("a.txt", "<rs:md change='updated' datetime='2026-01-02T00:00:02Z' length='3'/>");
+    let after = ("a.txt", "<rs:md change='updated' datetime='2026-01-02T00:00:05Z' length='16'/>");
+    let later = ("b.txt", "<rs:md change='updated' datetime='2026-01-02T00:00:09Z' length='21'/>");
+    list("1.xml", open, &[first]);
+    index(&[("1.xml", open)]);
+    assert_eq!(copy.sync().exit_code(), 0);
+    source.put("a.txt", "after the backup");
+    list("1.xml", closed, &[first]);
+    list("2.xml", second, &[after]);
+    index(&[("1.xml", closed), ("2.xml", second)]);
+    assert_eq!(copy.sync().exit_code(), 0);
+
+    // As before the second list; only the first one grows then, and the index stays as it is.
+    source.put("a.txt", "one");
+    list("1.xml", open, &[first]);
+    index(&[("1.xml", open)]);
+    for run in [copy.sync(), copy.sync()] {
+        assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+    }
+    source.put("b.txt", "after the restoration");
+    list("1.xml", open, &[first, later]);
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), coverage(&run)), (0, Some(Coverage::Unknown)), "{:?}", run.heard);
+    assert_eq!(copy.read("b.txt").as_deref(), Some("after the restoration"));
+}

@@ -232,6 +232,24 @@ fn o955_a_wanted_target_of_a_link_that_is_out_of_scope_is_a_problem_until_its_or
 }
 
 #[test]
+fn o666_a_wanted_link_to_what_is_never_requested_is_no_problem_of_each_run() {
+    for by_change in [false, true] {
+        let copy = Copy::laid_out(|layout| layout.change_list = by_change);
+        let sync = || copy.sync_with(|options| options.selection.with_links.push("describedby".to_owned()));
+        in_step(&copy, &sync());
+        let target = Uri::parse("urn:example:about").unwrap();
+        copy.source.misstate("new.txt", move |entry| {
+            entry.links.push(Link::new(Relation::DescribedBy, target.clone()));
+        });
+        copy.source.put("new.txt", "described");
+        let run = sync();
+        in_step(&copy, &run);
+        assert!(format!("{:?}", run.heard).contains("1 wanted links do not lead to http"), "{:?}", run.heard);
+        in_step(&copy, &sync());
+    }
+}
+
+#[test]
 fn o967_a_member_of_an_index_with_the_loc_of_another_one_is_lost() {
     let copy = Copy::laid_out(|layout| (layout.part_entries, layout.change_list) = (Some(1), false));
     let deleting = || copy.sync_with(|options| options.delete = true);
@@ -239,19 +257,34 @@ fn o967_a_member_of_an_index_with_the_loc_of_another_one_is_lost() {
     copy.source.put("a.txt", "changed");
     let [right, wrong] = ["resourcelist-0002.xml", "resourcelist-0001.xml"].map(|part| copy.source.url(part));
     copy.source.rewrite("resourcelist.xml", move |text| {
-        let text = text.replace(&right, &wrong);
+        let (_, at) = text.split_once(" at=\"").unwrap();
+        let (at, _) = at.split_once('"').unwrap();
+        let timed = |at: &str| format!("<loc>{wrong}</loc><rs:md at=\"{at}\"/>");
+        let text = text.replace(&right, &wrong).replace(&format!("<loc>{wrong}</loc>"), &timed(at));
         // The two entries have the times of two states.
-        text.replacen(
-            &format!("<loc>{wrong}</loc>"),
-            &format!("<loc>{wrong}</loc><rs:md at=\"2026-01-01\"/>"),
-            1,
-        )
+        text.replacen(&timed(at), &timed("2025-12-31"), 1)
     });
     for run in [deleting(), deleting()] {
         assert_eq!((run.exit_code(), run.report().deleted), (3, 0), "{:?}", run.heard);
     }
     copy.source.heal();
     in_step(&copy, &deleting());
+}
+
+#[test]
+fn o967_a_member_of_an_index_that_is_named_again_without_times_is_not_lost() {
+    let copy = Copy::laid_out(|layout| layout.part_entries = Some(1));
+    let part = copy.source.url("resourcelist-0001.xml");
+    copy.source.rewrite("resourcelist.xml", move |text| {
+        let (_, at) = text.split_once(" at=\"").unwrap();
+        let (at, _) = at.split_once('"').unwrap();
+        let timed = format!("<sitemap><loc>{part}</loc><rs:md at=\"{at}\"/></sitemap><sitemap>");
+        text.replacen("<sitemap>", &timed, 1)
+    });
+    in_step(&copy, &copy.sync());
+    copy.source.forget_requests();
+    in_step(&copy, &copy.sync());
+    assert_eq!(copy.source.requests_for("a.txt"), 0);
 }
 
 #[test]

@@ -45,7 +45,9 @@ impl ChangeDocuments {
         // While a list is lost, it may have the change.
         let went_back = self.went_back.is_some() && read.lost.is_empty();
         set.with(|draft| draft.met.went_back |= went_back);
-        self.remember_top(run, set, read.lost.is_empty())?;
+        // The list that was read last stays that of the checkpoint, and an unchanged index would lead to it alone (O665).
+        let is_whole = read.lost.is_empty() && !self.lacks_last;
+        self.remember_top(run, set, is_whole)?;
         Ok(read)
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use resourcesync::{DateTime, Uri, value::Precision};
 
-use crate::{Error, documents::Document, run::SyncRun};
+use crate::{Error, documents::Document, plan::is_other_time, run::SyncRun};
 
 /// The times that an index states of itself and its members.
 #[derive(Debug, PartialEq)]
@@ -28,7 +28,7 @@ impl Generation {
             // A member that is named twice counts once. With two times, one of the entries should name another member (O967).
             match members.insert(entry.loc.clone(), entry.metadata.at) {
                 None => order.push(entry.loc.clone()),
-                Some(at) => repeated += u64::from(at != entry.metadata.at),
+                Some(at) => repeated += u64::from(is_other_time(at, entry.metadata.at)),
             }
             modified.push(entry.metadata.at.or(entry.lastmod));
         })?;
