@@ -45,15 +45,21 @@ impl ReportedResources<'_> {
             let named = Resource::new(holdings.key_of(uri.as_str()), uri);
             resources.push(Resource { sets, ..named });
         }
-        for resource in resources {
-            self.take(resource, state.clone());
+        // As in a scan (O888), it is deleted once in each of its sets.
+        while let Some(resource) = resources.pop() {
+            let others = resources.iter().fold(0, |sets, other| sets | other.sets);
+            self.take(resource, state.clone(), others);
         }
         Ok(())
     }
 
-    fn take(&mut self, mut resource: Resource, state: Option<ResourceState>) {
+    /// Takes the resource of one place; `others` are the sets of those that are still to be taken.
+    fn take(&mut self, mut resource: Resource, state: Option<ResourceState>, others: u64) {
         match state {
-            None => self.observed.push(Observation::Gone { key: resource.key }),
+            None => self.observed.push(match resource.sets & others {
+                0 => Observation::Gone { key: resource.key },
+                stays_in => Observation::Moved { key: resource.key, stays_in },
+            }),
             Some(state) if resource.file.is_some() => {
                 resource.state = described(state, resource.state);
                 self.listed.push(resource);

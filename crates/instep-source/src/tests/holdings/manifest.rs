@@ -208,6 +208,19 @@ fn o888_a_resource_that_all_of_its_manifests_leave_out_at_once_is_deleted() {
 }
 
 #[test]
+fn o908_a_resource_that_two_manifests_of_a_set_list_is_deleted_once_if_an_application_reports_it() {
+    let mut folder = listed("one.csv");
+    let (path, root) = (folder.path("two.csv"), folder.path(""));
+    folder.add_content(Content::Manifest { path, root });
+    ["one.csv", "two.csv"].iter().for_each(|name| folder.write(name, "uri,length\nhttp://y/a,1\n"));
+    folder.scan();
+    let removed = vec![ReportedChange::remove(Uri::parse("http://y/a").unwrap())];
+    record_reported(&folder.holdings, &folder.catalogue, removed, &folder.options, &NoMonitor).unwrap();
+    assert_eq!(folder.log(), ["deleted a"]);
+    assert!(complete_uris(&folder).is_empty());
+}
+
+#[test]
 fn o886_a_reported_resource_stays_until_the_file_of_the_line_that_takes_it_over_can_be_read() {
     let folder = listed("list.jsonl");
     let (a, b) = (r#"{"uri":"http://y/a","length":1}"#, r#"{"uri":"http://y/b","path":"data/b.txt"}"#);
