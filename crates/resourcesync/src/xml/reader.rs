@@ -100,6 +100,8 @@ pub struct DocumentReader<R> {
     next: Next,
     findings: Vec<Finding>,
     findings_dropped: u64,
+    /// Elements of Sitemaps of which an attribute was reported.
+    with_attributes: Vec<Element>,
     /// Entries that this kind of document may have.
     most: u64,
     /// Links that it may still have.
@@ -187,6 +189,7 @@ impl<R: BufRead> DocumentReader<R> {
             next: Next::Root,
             findings: Vec::new(),
             findings_dropped: 0,
+            with_attributes: Vec::new(),
             most: entries,
             links_left: u64::MAX,
             at: Position::default(),

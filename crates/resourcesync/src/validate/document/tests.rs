@@ -340,7 +340,8 @@ fn o1004_an_attribute_that_the_sitemap_schema_does_not_have_is_found() {
     let text = "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' \
                 xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance' xsi:schemaLocation='a b' version='1'>\n\
                 <url><loc>http://e.org/a</loc></url>\n<url>\n <loc id='1'>http://e.org/b</loc>\
-                <lastmod xml:space='default'>2013-01-03T00:00:00Z</lastmod></url></urlset>";
+                <lastmod xml:space='default'>2013-01-03T00:00:00Z</lastmod></url>\n\
+                <url><loc id='2'>http://e.org/c</loc></url></urlset>";
     let report = judge_text(text, ValidateOptions::new());
     let stray = report.findings.iter().filter(|finding| finding.rule == "GEN-23");
     let places: Vec<_> = stray.map(|finding| (finding.position.line, finding.position.column)).collect();

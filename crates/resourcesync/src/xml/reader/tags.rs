@@ -150,7 +150,10 @@ impl<R: BufRead> DocumentReader<R> {
             let found = format!("the prefix of {key}, which is not declared");
             self.report("GEN-24", Severity::Error, found, "a declaration of each prefix");
         }
-        if let Some(key) = stray {
+        // Nothing is lost by one on an element of Sitemaps, and each entry may have it: the first of each is reported (O1004).
+        let is_first = is_entry || !self.with_attributes.contains(&kind);
+        if let Some(key) = stray.filter(|_| is_first) {
+            self.with_attributes.extend((!is_entry).then_some(kind));
             let is_foreign = key.contains(':');
             let rule = if is_entry { "GEN-22" } else { "GEN-23" };
             let severity = if is_entry && !is_foreign { Severity::Error } else { Severity::Warning };
