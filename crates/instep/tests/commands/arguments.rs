@@ -104,15 +104,16 @@ fn o661_a_source_that_is_named_twice_is_acted_upon_once() {
 
 #[test]
 fn o664_an_empty_name_of_the_folder_of_a_fleet_makes_no_fleet_of_the_working_folder() {
-    let folder = folder(&[("instep.toml", "[run]\nfleet = ''\n")]);
+    let configured = folder(&[("instep.toml", "[run]\nfleet = ''\n")]);
     for arguments in [&["source", "list", "--fleet", ""][..], &["run", "--fleet", ""], &["run"]] {
-        let said = run(folder.path(), arguments, 2);
+        let said = run(configured.path(), arguments, 2);
         assert!(said.contains("it is empty; name the folder of the fleet"), "{said}");
     }
-    let mut command = instep(folder.path(), &["source", "list"]);
+    let bare = folder(&[]);
+    let mut command = instep(bare.path(), &["source", "list"]);
     command.env("INSTEP_FLEET", "");
     assert!(output_of(command, 2).contains("INSTEP_FLEET"));
-    assert!(!folder.path().join(".instep").exists());
+    assert!([configured, bare].iter().all(|folder| !folder.path().join(".instep").exists()));
 }
 
 #[test]
