@@ -167,7 +167,7 @@ fn a17_noncharacters_are_refused_as_text_and_as_references_alike() {
 /// Returns the number of faults of the tags of some elements in an entry.
 fn faults_of_tags(inner: &str) -> usize {
     let text = sitemap(&format!("<url><loc>http://example.com/a</loc>{inner}</url>"));
-    let mut reader = DocumentReader::open(text.as_bytes(), ReadOptions::new()).unwrap();
+    let mut reader = DocumentReader::open(text.as_bytes(), ReadOptions::new()).expect("a Sitemap");
     assert!(reader.entries().all(|entry| entry.is_ok()), "{inner}");
     let findings = reader.take_findings();
     findings.iter().filter(|finding| finding.rule == "GEN-24" && finding.position.line == 2).count()

@@ -19,9 +19,8 @@ fn deleting(copy: &Copy) -> Run {
 fn o708_an_entry_of_an_index_or_a_dump_that_leads_nowhere_deletes_nothing() {
     let in_parts = |layout: &mut Layout| layout.part_entries = Some(2);
     let in_a_dump = |layout: &mut Layout| (layout.resource_list, layout.dump) = (false, true);
-    let layouts: [(&str, &dyn Fn(&mut Layout)); 2] =
-        [("resourcelist.xml", &in_parts), ("resourcedump.xml", &in_a_dump)];
-    for (document, lay_out) in layouts {
+    let layouts: [fn(&mut Layout); 2] = [in_parts, in_a_dump];
+    for (document, lay_out) in ["resourcelist.xml", "resourcedump.xml"].into_iter().zip(layouts) {
         let copy = Copy::laid_out(|layout| {
             layout.change_list = false;
             lay_out(layout);
