@@ -213,8 +213,8 @@ mod tests {
         assert_eq!((repaired.packages.len(), &repaired.packages[0]), (2, &before.packages[0]));
     }
 
-    #[test]
-    fn o625_no_changes_are_packed_once_the_source_is_to_end() {
+    /// Returns a publisher whose catalogue has a change that is in no package.
+    fn with_a_change_to_pack() -> (tempfile::TempDir, Publisher) {
         let folder = tempfile::tempdir().unwrap();
         let mut options = PublishOptions::new(folder.path(), "http://example.org/");
         options.dumps.changes = true;
@@ -225,6 +225,12 @@ mod tests {
         fs::write(folder.path().join("a"), "new").unwrap();
         let scanned = ScanOptions::new(publisher.options());
         scan(publisher.holdings(), publisher.catalogue(), &scanned, &NoMonitor).unwrap();
+        (folder, publisher)
+    }
+
+    #[test]
+    fn o625_no_changes_are_packed_once_the_source_is_to_end() {
+        let (_folder, mut publisher) = with_a_change_to_pack();
         publisher.stop.request();
         let stopped = publisher.publish_recorded(&NoMonitor);
         assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
@@ -265,16 +271,7 @@ mod tests {
 
     #[test]
     fn o727_changes_are_published_although_the_disk_has_no_room_for_their_package() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
-        options.dumps.changes = true;
-        options.dumps.changes_every = Some(Duration::ZERO);
-        fs::write(folder.path().join("b"), "old").unwrap();
-        let mut publisher = Publisher::open(options).unwrap();
-        publisher.publish(&NoMonitor).unwrap();
-        fs::write(folder.path().join("a"), "new").unwrap();
-        let scanned = ScanOptions::new(publisher.options());
-        scan(publisher.holdings(), publisher.catalogue(), &scanned, &NoMonitor).unwrap();
+        let (folder, mut publisher) = with_a_change_to_pack();
 
         let (source, monitor) = (&publisher.context, RecordingMonitor::new());
         let snapshot = source.catalogue.snapshot().unwrap();

@@ -141,7 +141,7 @@ impl VersionRecorder<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, path::Path};
 
     use super::*;
     use crate::{Content, NoMonitor, PublishOptions, Publisher, VersionOptions};
@@ -169,17 +169,20 @@ mod tests {
         assert!(links("/kept</loc>") && !links("/told</loc>"), "{list}");
     }
 
+    /// Publishes a folder with one file that has this text.
+    fn published(folder: &Path, text: &str, versions: Option<VersionOptions>) -> Publisher {
+        fs::write(folder.join("a"), text).unwrap();
+        let mut options = PublishOptions::new(folder, "http://example.org/");
+        options.versions = versions;
+        let mut publisher = Publisher::open(options).unwrap();
+        publisher.publish(&NoMonitor).unwrap();
+        publisher
+    }
+
     #[test]
     fn o909_versions_that_are_kept_again_have_the_states_of_changes_that_the_log_has_forgotten() {
         let folder = tempfile::tempdir().unwrap();
-        let published = |text: &str, versions: Option<VersionOptions>| {
-            fs::write(folder.path().join("a"), text).unwrap();
-            let mut options = PublishOptions::new(folder.path(), "http://example.org/");
-            options.versions = versions;
-            let mut publisher = Publisher::open(options).unwrap();
-            publisher.publish(&NoMonitor).unwrap();
-            publisher
-        };
+        let published = |text, versions| published(folder.path(), text, versions);
         drop(published("one", Some(VersionOptions::default())));
         let publisher = published("second", None);
         let last = publisher.catalogue().head().unwrap().sequence;
@@ -197,17 +200,11 @@ mod tests {
             assert_eq!(versions.into_iter().map(length).collect::<Vec<_>>(), [Some(3), Some(6)]);
         }
     }
+
     #[test]
     fn o769_versions_that_are_kept_again_have_the_times_of_the_changes_that_the_log_still_has() {
         let folder = tempfile::tempdir().unwrap();
-        let published = |text: &str, versions: Option<VersionOptions>| {
-            fs::write(folder.path().join("a"), text).unwrap();
-            let mut options = PublishOptions::new(folder.path(), "http://example.org/");
-            options.versions = versions;
-            let mut publisher = Publisher::open(options).unwrap();
-            publisher.publish(&NoMonitor).unwrap();
-            publisher
-        };
+        let published = |text, versions| published(folder.path(), text, versions);
         drop(published("one", Some(VersionOptions::default())));
         let publisher = published("second", None);
         let forgotten = publisher.catalogue().head().unwrap().sequence;

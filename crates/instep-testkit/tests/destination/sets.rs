@@ -348,8 +348,8 @@ fn o794_a_change_that_two_sets_list_in_one_document_is_a_change_of_both() {
     assert_eq!(run.report().deleted, 1);
 }
 
-#[test]
-fn o796_a_set_gives_up_a_resource_that_another_one_has_changed_since() {
+/// Returns a copy of two sets, after a resource has moved from the second to the first.
+fn moved_to_another_set() -> Copy {
     let source = FakeSource::start().with_resources([
         ("own-1.txt", "of one"),
         ("own-2.txt", "of two"),
@@ -364,6 +364,13 @@ fn o796_a_set_gives_up_a_resource_that_another_one_has_changed_since() {
     list_changes(&copy.source, "one", &[("created", 30)]);
     list_changes(&copy.source, "two", &[("deleted", 20)]);
     in_step(&copy, &sync());
+    copy
+}
+
+#[test]
+fn o796_a_set_gives_up_a_resource_that_another_one_has_changed_since() {
+    let copy = moved_to_another_set();
+    let sync = || copy.sync_with(|options| options.delete = true);
     copy.source.delete("moved.txt");
     list_changes(&copy.source, "one", &[("created", 30), ("deleted", 40)]);
     let run = sync();
@@ -373,20 +380,8 @@ fn o796_a_set_gives_up_a_resource_that_another_one_has_changed_since() {
 
 #[test]
 fn o765_a_set_does_not_get_back_what_it_deleted_when_the_complete_copy_is_compared() {
-    let source = FakeSource::start().with_resources([
-        ("own-1.txt", "of one"),
-        ("own-2.txt", "of two"),
-        ("moved.txt", "it moved"),
-    ]);
-    let copy = Copy::of(source);
+    let copy = moved_to_another_set();
     let sync = || copy.sync_with(|options| options.delete = true);
-    publish(&copy.source, 0, [&["own-1.txt"], &["own-2.txt", "moved.txt"]]);
-    list_changes(&copy.source, "one", &[]);
-    list_changes(&copy.source, "two", &[]);
-    in_step(&copy, &sync());
-    list_changes(&copy.source, "one", &[("created", 30)]);
-    list_changes(&copy.source, "two", &[("deleted", 20)]);
-    in_step(&copy, &sync());
     in_step(&copy, &copy.sync_with(|options| (options.delete, options.repair) = (true, true)));
     copy.source.delete("moved.txt");
     list_changes(&copy.source, "one", &[("created", 30), ("deleted", 40)]);

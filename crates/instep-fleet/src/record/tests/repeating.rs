@@ -91,7 +91,7 @@ fn o648_a_look_whose_end_was_recorded_without_an_answer_has_ended_on_its_worker(
     let ended = record.finish(&ending).unwrap().unwrap();
     assert_eq!((ended.hold.worker, ended.standing.ended), (None, Some(9)));
     assert_eq!(record.looks(&name("a")).unwrap().len(), 1, "it is recorded once");
-    // What is recorded is not the end of any other look.
+    // The recorded end is not that of another look.
     ending.standing.ended = Some(10);
     assert!(record.finish(&ending).unwrap().is_none());
 }
