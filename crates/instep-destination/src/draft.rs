@@ -173,6 +173,11 @@ impl Draft {
         self.damaged = Arc::clone(damaged);
     }
 
+    /// Returns the damaged resources: those found by this run, and those that earlier runs could not replace.
+    pub(crate) fn damaged(&self) -> Arc<RowSet> {
+        Arc::clone(&self.damaged)
+    }
+
     /// Returns `true` if the bytes of a resource will change.
     pub(crate) fn changes_bytes_of(&mut self, uri: &str) -> Result<bool, Error> {
         let changes = |action: Action| {

@@ -211,6 +211,7 @@ impl SyncRun<'_> {
         (plan.coverage, plan.inventory, plan.kept) = (done.coverage, done.inventory, done.kept);
         plan.last_gap_end = done.last_gap_end;
         plan.unusable = done.unusable.take();
+        done.pass_damaged_to(&plan);
         plan.with(|draft| draft.awaited.add(unexplained.keys().cloned()));
         let changes = Changes::look(self, found, &reached, true).await?;
         let later = if changes.are_offered() {

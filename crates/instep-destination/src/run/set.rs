@@ -115,6 +115,12 @@ impl SetRun {
         }
     }
 
+    /// Tells a later plan of the set which held files are damaged: this plan knows those that are pending too.
+    pub(crate) fn pass_damaged_to(&self, later: &Self) {
+        let damaged = self.with(|earlier| earlier.damaged());
+        later.with(|later| later.repair(&damaged));
+    }
+
     /// Adds the links to versions of this plan to those of a later one, so that they are fetched with it.
     pub(crate) fn pass_links_to(&self, later: &Self) -> Result<(), Error> {
         later.with(|later| self.with(|earlier| later.take_over_links(earlier)))
