@@ -7,22 +7,23 @@
 mod account;
 mod beyond;
 mod carriers;
+mod clock_step;
 mod covering;
 mod elsewhere;
+mod telling;
 mod unnamed;
 mod way;
 
-use resourcesync::{DateTime, Uri};
+use resourcesync::Uri;
 
 use crate::{
-    Error, Event, Item, Letter, Monitor, Outcome, Phase, ProblemKind, SyncOptions, SyncReport,
+    Error, Monitor, Phase, ProblemKind, SyncOptions, SyncReport,
     discover::CapabilitySet,
     error::{BesideUrl as _, error_chain},
     follow::follow,
     listen::Listener,
-    plan::{Choice, Coverage, Deletions, check_deletions},
+    plan::{Coverage, Deletions, check_deletions},
     run::{LocalCopy, OtherPlans, RunLimits, SetRun, SyncRun},
-    state::ActionKind,
     versions::resources_held,
 };
 
@@ -56,36 +57,40 @@ impl SyncRun<'_> {
         if self.options.repair {
             self.find_damaged().await?;
         }
-        let mut refused = None;
         if let Some(listener) = listener {
             // Channels are opened before anything is read, so that no change is missed in between.
             listener.listen_to(&source, &self.network.client);
         }
         self.other_plans = OtherPlans::default();
+        let mut refused = None;
         for (number, found) in source.sets.iter().enumerate() {
             match self.bring_in_step(&source.sets, number).await {
-                // A set that cannot be read does not prevent copying the others (invariant 10).
-                Err(
-                    error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. } | Error::Usage { .. }),
-                ) if source.sets.len() > 1 => {
-                    let name = found.capability_list.as_ref().map_or("", Uri::as_str);
-                    self.reporter.problem(ProblemKind::Document, name, &error.beside(name));
-                    // The present state of the set is unknown.
-                    self.reporter.report.coverage = Some(Coverage::Unknown);
-                }
-                Err(error @ Error::Refused { .. }) if source.sets.len() > 1 => {
-                    self.reporter.note(&error_chain(&error));
-                    refused.get_or_insert(error);
-                }
+                Err(error) if source.sets.len() > 1 => refused = refused.or(self.go_on_after(found, error)?),
                 result => result?,
             }
         }
-        self.retry_unnamed_sets(&source).await?;
-        self.release_shared(&source)?;
-        self.forget_ended_sets(&source)?;
-        self.note_unnamed_sets(&source)?;
+        self.settle_unnamed_sets(&source).await?;
         self.report_beyond_repair()?;
         refused.map_or(Ok(()), Err)
+    }
+
+    /// Reports the error that ended the work on one set, which does not prevent copying the others (invariant 10). Returns it
+    /// if the run must end with it afterwards: a refusal.
+    fn go_on_after(&mut self, found: &CapabilitySet, error: Error) -> Result<Option<Error>, Error> {
+        match error {
+            Error::InvalidDocument { .. } | Error::Unreachable { .. } | Error::Usage { .. } => {
+                let name = found.capability_list.as_ref().map_or("", Uri::as_str);
+                self.reporter.problem(ProblemKind::Document, name, &error.beside(name));
+                // The present state of the set is unknown.
+                self.reporter.report.coverage = Some(Coverage::Unknown);
+                Ok(None)
+            }
+            Error::Refused { .. } => {
+                self.reporter.note(&error_chain(&error));
+                Ok(Some(error))
+            }
+            error => Err(error),
+        }
     }
 
     /// Decides, reads, folds, guards, fetches, deletes, and only then moves the checkpoint (invariants 5 and 6). If
@@ -102,76 +107,29 @@ impl SyncRun<'_> {
         self.leave_to_other_sets(&set, sets, number).await?;
         self.guard(&mut set, planned.inventory)?;
         self.report_choice(planned.choice);
-        self.account_for(&mut set, planned.inventory.is_some())?;
-        let is_renewed = planned.inventory.is_some() || !found.has_inventory() && set.new_documents;
-        self.account_for_unusable(&mut set, is_renewed)?;
-        if found.lost_above.is_some() {
-            // The Capability List could not be read, so other capabilities of the set are unknown (O35).
-            self.reporter.report.coverage = Some(Coverage::Unknown);
-        }
-        if planned.inventory.is_none() {
-            self.look_at_older_inventory(found, set.id).await?;
-        }
-        if self.options.dry_run && self.options.adopt {
-            self.leave_out_adoptable(&set).await?;
-        }
-        let totals = set.with(|draft| draft.totals());
-        self.reporter.monitor.event(Event::Planned(totals));
-        self.reporter.report.unchanged += totals.unchanged;
-        let planned_bytes = &mut self.reporter.report.planned_bytes;
-        *planned_bytes = planned_bytes.saturating_add(totals.bytes);
-        let selected = set.with(|draft| draft.inventory.selected);
+        self.account_for_reading(found, &mut set, planned.inventory.is_some()).await?;
         if self.options.dry_run {
-            self.itemize_plan(&set)?;
-            self.policy.take_from_limit(selected);
-            let refused = set.refused.take();
-            self.other_plans.before.push(set);
-            return refused.map_or(Ok(()), Err);
+            return self.end_dry_run(set).await;
         }
+        self.report_totals(&set);
+        let selected = set.with(|draft| draft.inventory.selected);
         self.carry_out(found, set, planned.checkpoint, planned.carrier).await?;
         self.policy.take_from_limit(selected);
         self.reporter.report.checkpoint = self.state().checkpoint(id)?.and_then(|held| held.datetime);
         Ok(())
     }
 
-    /// Reports the way that was chosen. The note is written once, even if several sets use the same documents for the same
-    /// reason.
-    fn report_choice(&mut self, Choice { strategy, reason }: Choice) {
-        let before = &self.reporter.report;
-        let was_noted = (before.strategy, &before.reason) == (strategy, &reason);
-        if let Some(documents) = strategy.documents().filter(|_| !was_noted) {
-            self.reporter.note(&format!("Using {documents}: {reason}"));
+    /// Ends a dry run of a set: its plan is reported, and later sets are planned beside it.
+    async fn end_dry_run(&mut self, mut set: SetRun) -> Result<(), Error> {
+        if self.options.adopt {
+            self.leave_out_adoptable(&set).await?;
         }
-        (self.reporter.report.strategy, self.reporter.report.reason) = (strategy, reason);
-    }
-
-    /// Reports the limitations of a site that has only a Sitemap, and versions and targets of links that are left out.
-    fn note_limitations(&self, set: &SetRun) {
-        let count = set.with(|draft| draft.inventory);
-        if count.versions_elsewhere > 0 {
-            self.reporter.note(&format!(
-                "{} links to versions lead to other hosts: those versions are not kept",
-                count.versions_elsewhere
-            ));
-        }
-        if count.links_not_fetched > 0 {
-            self.reporter.note(&format!(
-                "{} wanted links do not lead to http or https: their targets are not copied",
-                count.links_not_fetched
-            ));
-        }
-        let (plain, elsewhere) = (count.plain, count.media_elsewhere);
-        if plain > 0 {
-            self.reporter.note(
-                "a plain Sitemap: it states no digests and no deletions, so bytes count as right when they arrive \
-                 whole, and a page that is not listed may still be there",
-            );
-        }
-        if elsewhere > 0 {
-            self.reporter.note(&format!(
-                "{elsewhere} images and videos of pages lie on other hosts, and are left out"
-            ));
-        }
+        self.report_totals(&set);
+        self.itemize_plan(&set)?;
+        self.policy.take_from_limit(set.with(|draft| draft.inventory.selected));
+        let refused = set.refused.take();
+        self.other_plans.before.push(set);
+        refused.map_or(Ok(()), Err)
     }
 
     /// Makes the plan of a set. If no document of the set can be fetched, pending resources are still retried
@@ -181,17 +139,7 @@ impl SyncRun<'_> {
         found: &CapabilitySet,
         set: &mut SetRun,
     ) -> Result<way::Planned, Error> {
-        let behind_now = self.time_behind_itself(set.id)?;
-        if found.has_inventory() && self.is_ahead(set.id)? {
-            // The coverage stays unknown until an inventory is applied, even after the clocks have reached that time
-            // (O33).
-            self.copy.keep_coverage(set.id, Coverage::Unknown)?;
-        }
-        if let Some(time) = behind_now {
-            // The coverage stays unknown until an inventory of a later time, even if the clock is right again.
-            self.copy.keep_coverage(set.id, Coverage::Unknown)?;
-            self.copy.keep_clock_step(set.id, time, false)?;
-        }
+        let behind_now = self.note_clock_step(found, set.id)?;
         // Boxed, because the futures of a run nest deeply.
         let planned = Box::pin(self.plan(found, set)).await;
         self.settle_clock_step(set, behind_now)?;
@@ -203,30 +151,6 @@ impl SyncRun<'_> {
                 Ok(way::Planned::nothing("no document of the set can be read".to_owned()))
             }
             planned => planned,
-        }
-    }
-
-    /// Leaves the coverage unknown after the clock of the Source went back, unless an inventory of a later time was read:
-    /// a held resource with an earlier time may be older or newer than it (O54). An inventory whose time the clock has
-    /// not reached again was made before the clock went back. If a held resource seems to be later than the inventory, the
-    /// copy had reached a later time than it knows, by changes without times (O772).
-    pub(crate) fn settle_clock_step(
-        &mut self,
-        set: &mut SetRun,
-        behind_now: Option<DateTime>,
-    ) -> Result<(), Error> {
-        // The lists may show a step back that the clock does not show.
-        let Some(behind) = self.copy.clock_step(set.id)?.or(behind_now) else { return Ok(()) };
-        let is_now = behind_now.is_some();
-        let is_later = |at: &DateTime| behind.end() <= at.instant();
-        let later =
-            set.inventory.filter(is_later).filter(|_| !set.with(|draft| draft.inventory.has_later_changes));
-        if is_now || later.is_none() {
-            set.coverage = Some(Coverage::Unknown);
-        }
-        match later {
-            Some(at) => self.copy.keep_clock_step(set.id, at, !is_now),
-            None => Ok(()),
         }
     }
 
@@ -248,24 +172,6 @@ impl SyncRun<'_> {
         set.refused = check_deletions(deletions, self.options.max_delete, self.options.allow_empty)
             .err()
             .or(set.refused.take());
-        Ok(())
-    }
-
-    /// Reports and counts each action of the plan, for a dry run (P5).
-    fn itemize_plan(&mut self, set: &SetRun) -> Result<(), Error> {
-        let (report, monitor) = (&mut self.reporter.report, self.reporter.monitor);
-        set.each_action(&mut |action| {
-            let (letter, number) = match action.kind {
-                ActionKind::Create => (Letter::New, &mut report.created),
-                ActionKind::Delete => (Letter::Gone, &mut report.deleted),
-                ActionKind::Update | ActionKind::Check => (Letter::Changed, &mut report.updated),
-                ActionKind::Note | ActionKind::Keep | ActionKind::Leave | ActionKind::Owe => return,
-            };
-            *number += 1;
-            let item = Item::new(letter, action.desired.uri.as_str(), action.desired.metadata.length);
-            monitor.event(Event::Itemized(item));
-        })?;
-        self.reporter.report.outcome = Outcome::Planned;
         Ok(())
     }
 }

@@ -2,11 +2,31 @@
 
 use crate::{
     Error, ProblemKind,
+    discover::CapabilitySet,
+    plan::Coverage,
     records::UnusableEntries,
     run::{SetRun, SyncRun},
 };
 
 impl SyncRun<'_> {
+    /// Accounts for everything that was read about a set: its entries, those that cannot be used, and the documents that could
+    /// not be read or were refused.
+    pub(super) async fn account_for_reading(
+        &mut self,
+        found: &CapabilitySet,
+        set: &mut SetRun,
+        reads_inventory: bool,
+    ) -> Result<(), Error> {
+        self.account_for(set, reads_inventory)?;
+        let is_renewed = reads_inventory || !found.has_inventory() && set.new_documents;
+        self.account_for_unusable(set, is_renewed)?;
+        if found.lost_above.is_some() {
+            // The Capability List could not be read, so other capabilities of the set are unknown (O35).
+            self.reporter.report.coverage = Some(Coverage::Unknown);
+        }
+        if reads_inventory { Ok(()) } else { self.look_at_older_inventory(found, set.id).await }
+    }
+
     /// Adds the results for the entries of a plan, and their coverage, to the report.
     pub(crate) fn account_for(&mut self, set: &mut SetRun, reads_inventory: bool) -> Result<(), Error> {
         set.with(|draft| draft.check_account())?;

@@ -12,9 +12,17 @@ use crate::{
 const PAGE: usize = 1_024;
 
 impl SyncRun<'_> {
+    /// Does and reports all that is left to do for sets that the Source does not name any more.
+    pub(super) async fn settle_unnamed_sets(&mut self, source: &Discovered) -> Result<(), Error> {
+        self.retry_unnamed_sets(source).await?;
+        self.release_shared(source)?;
+        self.forget_ended_sets(source)?;
+        self.note_unnamed_sets(source).map(|_| ())
+    }
+
     /// Removes the checkpoints of sets that the Source no longer names and of which nothing is left: otherwise the copy
     /// would seem to lag behind, by the time since they ended (O793).
-    pub(super) fn forget_ended_sets(&mut self, source: &Discovered) -> Result<(), Error> {
+    fn forget_ended_sets(&mut self, source: &Discovered) -> Result<(), Error> {
         if self.options.dry_run {
             return Ok(());
         }
@@ -27,7 +35,7 @@ impl SyncRun<'_> {
     /// Removes resources from sets that the Source no longer names, if a set that it names has them too. Otherwise they
     /// would stay forever after the Source deletes them, and the copy of a Source that renamed its sets would never be
     /// in step again (O416). Resources that no other set has stay.
-    pub(super) fn release_shared(&mut self, source: &Discovered) -> Result<(), Error> {
+    fn release_shared(&mut self, source: &Discovered) -> Result<(), Error> {
         let unnamed = self.copy.unnamed_sets(source)?;
         if unnamed.is_empty() || self.options.dry_run {
             return Ok(());
@@ -121,7 +129,7 @@ impl SyncRun<'_> {
     }
 
     /// Retries pending resources of sets that the Source no longer names, because they may still exist (O43).
-    pub(super) async fn retry_unnamed_sets(&mut self, source: &Discovered) -> Result<(), Error> {
+    async fn retry_unnamed_sets(&mut self, source: &Discovered) -> Result<(), Error> {
         for unnamed in self.copy.unnamed_sets(source)? {
             if !unnamed.is_pending || self.ending().is_some() {
                 continue;
