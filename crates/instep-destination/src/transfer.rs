@@ -30,7 +30,7 @@ use crate::{
     Error, Event, Phase, Problem,
     discover::CapabilitySet,
     plan::Reach,
-    read::{Changes, Inventory},
+    read::{Changes, Inventory, Unchanged},
     run::{SetRun, SyncRun, TransferTally},
     state::{Checkpoint, PlanNote},
 };
@@ -206,13 +206,13 @@ impl SyncRun<'_> {
         reached: Checkpoint,
         unexplained: &mut Unexplained,
     ) -> Result<(Checkpoint, SetRun), Error> {
-        let mut plan = self.new_plan(done.id, false)?;
+        let mut plan = self.new_plan_without_pending(done.id)?;
         (plan.records, plan.refused) = (std::mem::take(&mut done.records), done.refused.take());
         (plan.coverage, plan.inventory, plan.kept) = (done.coverage, done.inventory, done.kept);
         plan.last_gap_end = done.last_gap_end;
         plan.unusable = done.unusable.take();
         plan.with(|draft| draft.awaited.add(unexplained.keys().cloned()));
-        let changes = Changes::look(self, found, &reached, true).await?;
+        let changes = Changes::look(self, found, &reached, Unchanged::Read).await?;
         let later = if changes.are_offered() {
             let (reach, records) = (changes.reach(), plan.records.len());
             let read = changes.read(self, found, &mut plan, reached.clone()).await?;

@@ -122,7 +122,7 @@ impl SyncRun<'_> {
         }
         self.reporter.enter(Phase::Reading);
         // If the Source was just read, pending resources were tried then and are not tried again.
-        let mut set = self.new_plan(id, !was_read)?;
+        let mut set = if was_read { self.new_plan_without_pending(id)? } else { self.new_plan(id)? };
         for document in &new {
             set.read_changes(document, None, since.datetime, None, 0).await?;
         }

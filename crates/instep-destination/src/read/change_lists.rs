@@ -10,6 +10,7 @@ use super::{
     kind::ChangeKind,
     known_changes::{lacks_read_last, may_have_gone_back, newest_after_end},
     member_times::{find_beginning, find_times},
+    unchanged::Unchanged,
 };
 use crate::{
     Error, ProblemKind,
@@ -63,7 +64,7 @@ impl ChangeDocuments {
         set: &CapabilitySet,
         kind: ChangeKind,
         checkpoint: &Checkpoint,
-        anew: bool,
+        unchanged: Unchanged,
     ) -> Result<Option<Self>, Error> {
         let Some(offer) = set.get(&kind.capability()) else { return Ok(None) };
         // If no list was read before, any of them may have grown under an unchanged index (O26). The document that was read
@@ -73,7 +74,7 @@ impl ChangeDocuments {
         let read_before =
             checkpoint.document.as_ref().filter(|uri| ![inventory, other].contains(&Some(*uri)));
         let follows_other = other.map(|uri| run.state().document(uri)).transpose()?.flatten().is_some();
-        let is_certain = !anew && !follows_other && read_before.is_some();
+        let is_certain = unchanged == Unchanged::Skip && !follows_other && read_before.is_some();
         let record = run.read_before_by(set, &offer.uri)?.filter(|_| is_certain);
         let opened = match &offer.document {
             Some(document) => Ok(Some(document.clone())),
@@ -90,7 +91,8 @@ impl ChangeDocuments {
                 let read = find_times(run, &document, &mut members).await?;
                 put_oldest_first(&mut members);
                 let begins = find_beginning(run, &document)?;
-                let is_doubtful = !anew && may_have_gone_back(&members, checkpoint.document.as_ref());
+                let is_doubtful = unchanged == Unchanged::Skip
+                    && may_have_gone_back(&members, checkpoint.document.as_ref());
                 let mut lists =
                     Self::of(&offer.uri, document, &members, kind, checkpoint, begins, is_doubtful);
                 (lists.sparse, lists.unusable) = (set.is_translated, unusable);

@@ -8,7 +8,7 @@ use crate::{
     discover::CapabilitySet,
     error::BesideUrl as _,
     plan::{Choice, Situation, baseline, carrier_of_changes, could_pay},
-    read::{ChangeDocuments, ChangeKind, Changes, Dump, PackageList, is_gone},
+    read::{ChangeDocuments, ChangeKind, Changes, Dump, PackageList, Unchanged, is_gone},
     run::{SetRun, SyncRun},
     state::Checkpoint,
     transfer::{BatchEndpoint, Carrier},
@@ -145,7 +145,8 @@ impl SyncRun<'_> {
         since: &Checkpoint,
     ) -> Result<PackageList, Error> {
         let folder = self.network.documents.folder().to_owned();
-        let looked = match ChangeDocuments::look(self, found, ChangeKind::Dumps, since, true).await {
+        let looked = match ChangeDocuments::look(self, found, ChangeKind::Dumps, since, Unchanged::Read).await
+        {
             Ok(Some(dumps)) => dumps.packages(self, since).await,
             Ok(None) => Ok((PackageList::new(&folder), None)),
             Err(error) => Err(error),
