@@ -190,7 +190,7 @@ impl SyncRun<'_> {
         if let Some(time) = behind_now {
             // The coverage stays unknown until an inventory of a later time, even if the clock is right again.
             self.copy.keep_coverage(set.id, Coverage::Unknown)?;
-            self.copy.keep_clock_step(set.id, time, false)?;
+            self.copy.note_clock_step(set.id, time)?;
         }
         // Boxed, because the futures of a run nest deeply.
         let planned = Box::pin(self.plan(found, set)).await;
@@ -225,7 +225,8 @@ impl SyncRun<'_> {
             set.coverage = Some(Coverage::Unknown);
         }
         match later {
-            Some(at) => self.copy.keep_clock_step(set.id, at, !is_now),
+            Some(at) if is_now => self.copy.note_clock_step(set.id, at),
+            Some(at) => self.copy.settle_clock_step(set.id, at),
             None => Ok(()),
         }
     }

@@ -194,7 +194,7 @@ impl SyncRun<'_> {
         let mut pipeline = Pipeline::open(self)?;
         let result = pipeline.delete(self, set).await;
         pipeline.close(self).await.and(result)?;
-        self.settle_held_though_gone(set.id, keeps, set.refused.is_some())
+        self.settle_held_though_gone(set, keeps)
     }
 
     /// Reads the changes again, or the inventory if there are none (D39). Returns the checkpoint after the new entries,

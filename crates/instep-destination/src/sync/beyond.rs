@@ -46,7 +46,7 @@ impl SyncRun<'_> {
             return Ok(());
         }
         match Inventory::check_is_not_older(self, found).await {
-            Ok(()) => return self.copy.keep_older_inventory(set, false),
+            Ok(()) => return self.copy.settle_older_inventory(set),
             Err(error) if error.loses_document() || matches!(error, Error::Refused { .. }) => {
                 let url = &self.options.url;
                 self.reporter.problem(ProblemKind::Document, url, &error.beside(url));
@@ -211,6 +211,6 @@ impl SyncRun<'_> {
     /// applied. It is recorded at once, because the next run does not see it in the lists.
     fn distrust_times(&mut self, set: SetId, reached: DateTime) -> Result<(), Error> {
         self.copy.keep_coverage(set, Coverage::Unknown)?;
-        self.copy.keep_clock_step(set, reached, false)
+        self.copy.note_clock_step(set, reached)
     }
 }

@@ -124,12 +124,12 @@ impl SyncRun<'_> {
                 return self.plan_without_inventory(found, set, held.unwrap_or_default(), error).await;
             }
             Err(error @ Error::Refused { guard: Guard::TimeWentBack, .. }) => {
-                self.copy.keep_older_inventory(set.id, true)?;
+                self.copy.note_older_inventory(set.id)?;
                 return Err(error);
             }
             read => read?,
         };
-        self.copy.keep_older_inventory(set.id, false)?;
+        self.copy.settle_older_inventory(set.id)?;
         let Some(inventory) = inventory else {
             return self.plan_listed(found, set, changes, held.unwrap_or_default()).await;
         };
