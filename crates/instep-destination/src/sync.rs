@@ -102,9 +102,12 @@ impl SyncRun<'_> {
         self.leave_to_other_sets(&set, sets, number).await?;
         self.guard(&mut set, planned.inventory)?;
         self.report_choice(planned.choice);
-        self.account_for(&mut set, planned.inventory.is_some())?;
-        let is_renewed = planned.inventory.is_some() || !found.has_inventory() && set.new_documents;
-        self.account_for_unusable(&mut set, is_renewed)?;
+        self.account_for(&mut set, planned.inventory)?;
+        if planned.inventory.is_some() || !found.has_inventory() && set.new_documents {
+            self.replace_unusable(&mut set)?;
+        } else {
+            self.add_unusable(&mut set)?;
+        }
         if found.lost_above.is_some() {
             // The Capability List could not be read, so other capabilities of the set are unknown (O35).
             self.reporter.report.coverage = Some(Coverage::Unknown);

@@ -245,7 +245,7 @@ impl SyncRun<'_> {
         let report = &mut self.reporter.report;
         report.entries.add(&entries);
         report.kept = (report.kept + plan.kept.all).saturating_sub(before.all);
-        self.account_for_unusable(&mut plan, false)?;
+        self.add_unusable(&mut plan)?;
         self.guard(&mut plan, None)?;
         Ok((later, plan))
     }

@@ -176,9 +176,9 @@ async fn read_inventory(
     let Some(inventory) = Inventory::read_any(run, found, set, Unchanged::Read).await? else {
         return Ok(false);
     };
-    let read = inventory.followed_by_changes(run, found, set, held).await?;
+    inventory.followed_by_changes(run, found, set, held).await?;
     run.note_contradictions(set, held, inventory.deciding_time())?;
-    run.settles(set, &inventory, &read, false)?;
+    run.note_doubtful(set, &inventory)?;
     set.inventory = inventory.deciding_time().filter(|_| inventory.complete);
     if inventory.was_applied && held.is_some() {
         // The inventory that a run has applied leaves a doubt as it is.

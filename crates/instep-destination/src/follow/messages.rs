@@ -136,8 +136,8 @@ impl SyncRun<'_> {
             return Ok(false);
         }
         self.choose_by_metadata(&set).await?;
-        self.account_for(&mut set, false)?;
-        self.account_for_unusable(&mut set, false)?;
+        self.account_for(&mut set, None)?;
+        self.add_unusable(&mut set)?;
         self.guard(&mut set, None)?;
         if was_read && checkpoint == since && set.with(|draft| draft.count_actions()) == 0 {
             return Ok(true);

@@ -7,10 +7,11 @@ use crate::{
 };
 
 impl SyncRun<'_> {
-    /// Adds the results for the entries of a plan, and their coverage, to the report.
-    pub(crate) fn account_for(&mut self, set: &mut SetRun, reads_inventory: bool) -> Result<(), Error> {
+    /// Adds the results for the entries of a plan, and their coverage, to the report. `inventory` is the number of resources
+    /// in the inventory, if the plan has one.
+    pub(crate) fn account_for(&mut self, set: &mut SetRun, inventory: Option<u64>) -> Result<(), Error> {
         set.with(|draft| draft.check_account())?;
-        let is_counted_anew = reads_inventory || self.options.delete;
+        let is_counted_anew = inventory.is_some() || self.options.delete;
         let before = || self.copy.kept(set.id);
         let (entries, kept) = set.with(|draft| (draft.account, draft.kept(before, is_counted_anew)));
         set.kept = kept?;
@@ -25,9 +26,18 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Records the entries that could not be used. Those of earlier runs count as a problem until a new inventory is
-    /// read, or until new documents are read if the set has no inventory (B27).
-    pub(crate) fn account_for_unusable(&mut self, set: &mut SetRun, is_renewed: bool) -> Result<(), Error> {
+    /// Records the entries that could not be used beside those of earlier runs, which still count as a problem (B27).
+    pub(crate) fn add_unusable(&mut self, set: &mut SetRun) -> Result<(), Error> {
+        self.account_for_unusable(set, false)
+    }
+
+    /// Records the entries that could not be used in place of those of earlier runs, because a new inventory was read, or
+    /// new documents of a set without an inventory.
+    pub(crate) fn replace_unusable(&mut self, set: &mut SetRun) -> Result<(), Error> {
+        self.account_for_unusable(set, true)
+    }
+
+    fn account_for_unusable(&mut self, set: &mut SetRun, is_renewed: bool) -> Result<(), Error> {
         let read = set.unusable_entries(self.options.access.scope_text());
         if let Some(counted) = set.unusable.take() {
             set.unusable = Some(counted.most(read));

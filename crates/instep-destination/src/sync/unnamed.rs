@@ -128,7 +128,7 @@ impl SyncRun<'_> {
             }
             let mut set = self.new_plan(unnamed.id)?;
             self.guard(&mut set, None)?;
-            self.account_for(&mut set, false)?;
+            self.account_for(&mut set, None)?;
             if self.options.dry_run { self.itemize_plan(&set)? } else { self.retry(set).await? }
         }
         Ok(())

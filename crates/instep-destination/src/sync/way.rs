@@ -14,7 +14,7 @@ use crate::{
     clock::now,
     discover::CapabilitySet,
     error::BesideUrl as _,
-    plan::{Choice, Coverage, Reach, check_age, choose},
+    plan::{Choice, Coverage, Reach, Situation, check_age, choose},
     read::{Changes, Inventory, LostDocument, Unchanged, is_gone},
     run::{SetRun, SyncRun},
     state::Checkpoint,
@@ -87,7 +87,7 @@ impl SyncRun<'_> {
         if !found.has_inventory() || self.options.via == Via::Changes {
             changes = changes.or_lost()?;
         }
-        let mut choice = choose(&self.situation(found, held.as_ref(), &changes, anew))?;
+        let mut choice = choose(&Situation { anew, ..self.situation(found, held.as_ref(), &changes) })?;
         if let Some(reason) = self.reason_to_look_beyond_changes(found, set.id, &choice)? {
             choice = Choice { strategy: Strategy::List, reason: reason.to_owned() };
         }
