@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
+    former::refuse_former,
     kind::ChangeKind,
     known_changes::{lacks_read_last, may_have_gone_back, newest_after_end},
     unchanged::Unchanged,
@@ -19,7 +20,7 @@ use crate::{
     error::BesideUrl as _,
     plan::{IndexMember, Reach, members_to_read, reach},
     run::{SyncRun, record_of},
-    state::{Checkpoint, DocumentRecord},
+    state::{Checkpoint, DocumentRecord, SetId},
 };
 use top::ChangeTop;
 
@@ -199,6 +200,35 @@ impl ChangeDocuments {
             lacks_activities: false,
             lacks_last: false,
         }
+    }
+
+    /// Opens one of the lists, and checks it. `None` if it is the last one that was read (`reached`), and unchanged since.
+    ///
+    /// # Errors
+    /// If it cannot be fetched, is of another kind, or is a former state of the list.
+    pub(super) async fn open_list(
+        &self,
+        run: &mut SyncRun<'_>,
+        set: SetId,
+        reached: &Checkpoint,
+        member: &IndexMember,
+        opened: Option<Document>,
+    ) -> Result<Option<Document>, Error> {
+        let document = match opened {
+            Some(document) => Some(document),
+            None => {
+                // A cache answers 304 also for the state from before the list was closed.
+                let may_be_unchanged =
+                    reached.document.as_ref() == Some(&member.uri) && member.until.is_none();
+                let held = run.read_before(set, &member.uri)?.filter(|_| may_be_unchanged);
+                run.network.open(&member.uri, Some(&self.speaker), held.as_ref()).await?
+            }
+        };
+        if let Some(document) = &document {
+            self.kind.document().check_list(document)?;
+            refuse_former(&member.uri, document, member.until, self.sent)?;
+        }
+        Ok(document)
     }
 
     /// Keeps documents that were opened already for the lists that they are.
