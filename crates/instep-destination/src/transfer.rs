@@ -44,6 +44,21 @@ pub(crate) use unexplained::Unexplained;
 /// The number of times that changes are read again to explain resources that do not match their entries.
 const ROUNDS: usize = 3;
 
+impl Pipeline {
+    /// Carries out the actions that need no request, and those whose bytes come with a carrier.
+    async fn begin(&mut self, run: &mut SyncRun<'_>, set: &SetRun, carrier: Carrier) -> Result<(), Error> {
+        self.owe(set).await?;
+        self.settle(set).await?;
+        self.note(run, set).await?;
+        self.keep_versions(run, set).await?;
+        if run.options.adopt {
+            self.adopt(run, set).await?;
+        }
+        self.rehash(run, set).await?;
+        self.bring(run, set, carrier).await
+    }
+}
+
 impl SyncRun<'_> {
     /// Carries out a plan. The checkpoint moves only when every action is committed or pending.
     pub(crate) async fn carry_out(
@@ -113,25 +128,7 @@ impl SyncRun<'_> {
         self.reporter.enter(Phase::Fetching);
         self.join(set)?;
         let mut pipeline = Pipeline::open(self)?;
-        let mut result = pipeline.owe(set).await;
-        if result.is_ok() {
-            result = pipeline.settle(set).await;
-        }
-        if result.is_ok() {
-            result = pipeline.note(self, set).await;
-        }
-        if result.is_ok() {
-            result = pipeline.keep_versions(self, set).await;
-        }
-        if result.is_ok() && self.options.adopt {
-            result = pipeline.adopt(self, set).await;
-        }
-        if result.is_ok() {
-            result = pipeline.rehash(self, set).await;
-        }
-        if result.is_ok() {
-            result = pipeline.bring(self, set, carrier).await;
-        }
+        let mut result = pipeline.begin(self, set, carrier).await;
         if result.is_ok() && self.may_share(set) {
             pipeline.close(self).await?;
             let board = self.share(set)?;
