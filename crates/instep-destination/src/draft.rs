@@ -233,7 +233,7 @@ impl Draft {
 
     /// Returns the number of actions in the plan, including pending ones that were not tried.
     pub(crate) fn count_actions(&self) -> u64 {
-        ActionKind::ALL.iter().map(|kind| self.actions.totals(*kind).0).sum()
+        ActionKind::ALL.iter().map(|kind| self.actions.count_of(*kind)).sum()
     }
 
     /// Fails in debug builds if a desired state is not accounted for, or if the plan has an action without one.
@@ -256,8 +256,8 @@ impl Draft {
             totals.fetches += count;
             totals.bytes = totals.bytes.saturating_add(bytes);
         }
-        totals.deletions = self.actions.totals(ActionKind::Delete).0;
-        totals.unchanged += self.actions.totals(ActionKind::Note).0;
+        totals.deletions = self.actions.count_of(ActionKind::Delete);
+        totals.unchanged += self.actions.count_of(ActionKind::Note);
         totals
     }
 }

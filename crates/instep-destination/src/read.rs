@@ -16,6 +16,7 @@ mod member_times;
 mod metadata;
 mod packages;
 mod passed;
+mod unchanged;
 
 pub(crate) use change_lists::{ChangeDocuments, is_gone};
 pub(crate) use changes::Changes;
@@ -25,3 +26,4 @@ pub(crate) use inventory::Inventory;
 pub(crate) use kind::ChangeKind;
 pub(crate) use packages::PackageList;
 pub(crate) use passed::{LostDocument, ReadChanges};
+pub(crate) use unchanged::Unchanged;

@@ -171,21 +171,18 @@ impl<'a> SyncRun<'a> {
         self.copy.state()
     }
 
-    /// Returns a new plan for a set, with its pending retries if `with_owed` is `true`. It records links to versions if
-    /// versions are kept, also if it replaces another plan or is one of notifications.
-    pub(crate) fn new_plan(&mut self, id: SetId, with_owed: bool) -> Result<SetRun, Error> {
-        let mut draft = self.empty_draft(self.state().reader()?, id)?;
-        if let Some(ends) = self.copy.unrecorded_gap(id) {
-            draft.history.meet_gap(ends);
-        }
-        draft.repair(&self.damaged);
-        if with_owed {
-            draft.plan_owed()?;
-            draft.plan_kept_deletions()?;
-        }
-        let set = SetRun::new(id, draft);
-        self.note_versions(&set)?;
-        Ok(set)
+    /// Returns a new plan for a set, with its pending retries and the deletions that are left to do.
+    pub(crate) fn new_plan(&mut self, id: SetId) -> Result<SetRun, Error> {
+        let mut draft = self.new_draft(id)?;
+        draft.plan_owed()?;
+        draft.plan_kept_deletions()?;
+        self.plan_of(id, draft)
+    }
+
+    /// Returns a new plan for a set, without what is pending: an earlier plan of the run has it, or nothing is fetched.
+    pub(crate) fn new_plan_without_pending(&mut self, id: SetId) -> Result<SetRun, Error> {
+        let draft = self.new_draft(id)?;
+        self.plan_of(id, draft)
     }
 
     /// Returns an empty plan over another state than that of the copy.
@@ -196,6 +193,23 @@ impl<'a> SyncRun<'a> {
     ) -> Result<SetRun, Error> {
         let id = state.set(found.name())?;
         Ok(SetRun::new(id, self.empty_draft(state.reader()?, id)?))
+    }
+
+    fn new_draft(&mut self, id: SetId) -> Result<Draft, Error> {
+        let mut draft = self.empty_draft(self.state().reader()?, id)?;
+        if let Some(ends) = self.copy.unrecorded_gap(id) {
+            draft.history.meet_gap(ends);
+        }
+        draft.repair(&self.damaged);
+        Ok(draft)
+    }
+
+    /// Returns the plan of a draft. It records links to versions if versions are kept, also if it replaces another plan or
+    /// is one of notifications.
+    fn plan_of(&mut self, id: SetId, draft: Draft) -> Result<SetRun, Error> {
+        let set = SetRun::new(id, draft);
+        self.note_versions(&set)?;
+        Ok(set)
     }
 
     fn empty_draft(&mut self, reader: Box<dyn ReadState>, id: SetId) -> Result<Draft, Error> {

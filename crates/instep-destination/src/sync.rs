@@ -99,7 +99,7 @@ impl SyncRun<'_> {
         let found = &sets[number];
         self.reporter.enter(Phase::Reading);
         let id = self.copy.set(found)?;
-        let mut set = self.new_plan(id, true)?;
+        let mut set = self.new_plan(id)?;
         let planned = self.plan_or_retry(found, &mut set).await?;
         self.choose_by_metadata(&set).await?;
         self.note_limitations(&set);
@@ -107,7 +107,7 @@ impl SyncRun<'_> {
         self.leave_to_other_sets(&set, sets, number).await?;
         self.guard(&mut set, planned.inventory)?;
         self.report_choice(planned.choice);
-        self.account_for_reading(found, &mut set, planned.inventory.is_some()).await?;
+        self.account_for_reading(found, &mut set, planned.inventory).await?;
         if self.options.dry_run {
             return self.end_dry_run(set).await;
         }
@@ -145,7 +145,7 @@ impl SyncRun<'_> {
         self.settle_clock_step(set, behind_now)?;
         match planned {
             Err(error) if error.loses_document() && !self.state().owed_after(set.id, None, 1)?.is_empty() => {
-                *set = self.new_plan(set.id, true)?;
+                *set = self.new_plan(set.id)?;
                 let url = &self.options.url;
                 self.reporter.problem(ProblemKind::Document, url, &error.beside(url));
                 Ok(way::Planned::nothing("no document of the set can be read".to_owned()))

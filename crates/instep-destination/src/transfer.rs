@@ -30,7 +30,7 @@ use crate::{
     Error, Event, Phase, Problem,
     discover::CapabilitySet,
     plan::Reach,
-    read::{Changes, Inventory},
+    read::{Changes, Inventory, Unchanged},
     run::{SetRun, SyncRun, TransferTally},
     state::{Checkpoint, PlanNote},
 };
@@ -43,6 +43,21 @@ pub(crate) use unexplained::Unexplained;
 
 /// The number of times that changes are read again to explain resources that do not match their entries.
 const ROUNDS: usize = 3;
+
+impl Pipeline {
+    /// Carries out the actions that need no request, and those whose bytes come with a carrier.
+    async fn begin(&mut self, run: &mut SyncRun<'_>, set: &SetRun, carrier: Carrier) -> Result<(), Error> {
+        self.owe(set).await?;
+        self.settle(set).await?;
+        self.note(run, set).await?;
+        self.keep_versions(run, set).await?;
+        if run.options.adopt {
+            self.adopt(run, set).await?;
+        }
+        self.rehash(run, set).await?;
+        self.bring(run, set, carrier).await
+    }
+}
 
 impl SyncRun<'_> {
     /// Carries out a plan. The checkpoint moves only when every action is committed or pending.
@@ -113,25 +128,7 @@ impl SyncRun<'_> {
         self.reporter.enter(Phase::Fetching);
         self.join(set)?;
         let mut pipeline = Pipeline::open(self)?;
-        let mut result = pipeline.owe(set).await;
-        if result.is_ok() {
-            result = pipeline.settle(set).await;
-        }
-        if result.is_ok() {
-            result = pipeline.note(self, set).await;
-        }
-        if result.is_ok() {
-            result = pipeline.keep_versions(self, set).await;
-        }
-        if result.is_ok() && self.options.adopt {
-            result = pipeline.adopt(self, set).await;
-        }
-        if result.is_ok() {
-            result = pipeline.rehash(self, set).await;
-        }
-        if result.is_ok() {
-            result = pipeline.bring(self, set, carrier).await;
-        }
+        let mut result = pipeline.begin(self, set, carrier).await;
         if result.is_ok() && self.may_share(set) {
             pipeline.close(self).await?;
             let board = self.share(set)?;
@@ -194,7 +191,7 @@ impl SyncRun<'_> {
         let mut pipeline = Pipeline::open(self)?;
         let result = pipeline.delete(self, set).await;
         pipeline.close(self).await.and(result)?;
-        self.settle_held_though_gone(set.id, keeps, set.refused.is_some())
+        self.settle_held_though_gone(set, keeps)
     }
 
     /// Reads the changes again, or the inventory if there are none (D39). Returns the checkpoint after the new entries,
@@ -206,14 +203,14 @@ impl SyncRun<'_> {
         reached: Checkpoint,
         unexplained: &mut Unexplained,
     ) -> Result<(Checkpoint, SetRun), Error> {
-        let mut plan = self.new_plan(done.id, false)?;
+        let mut plan = self.new_plan_without_pending(done.id)?;
         (plan.records, plan.refused) = (std::mem::take(&mut done.records), done.refused.take());
         (plan.coverage, plan.inventory, plan.kept) = (done.coverage, done.inventory, done.kept);
         plan.last_gap_end = done.last_gap_end;
         plan.unusable = done.unusable.take();
         done.pass_damaged_to(&plan);
         plan.with(|draft| draft.awaited.add(unexplained.keys().cloned()));
-        let changes = Changes::look(self, found, &reached, true).await?;
+        let changes = Changes::look(self, found, &reached, Unchanged::Read).await?;
         let later = if changes.are_offered() {
             let (reach, records) = (changes.reach(), plan.records.len());
             let read = changes.read(self, found, &mut plan, reached.clone()).await?;
@@ -246,7 +243,7 @@ impl SyncRun<'_> {
         let report = &mut self.reporter.report;
         report.entries.add(&entries);
         report.kept = (report.kept + plan.kept.all).saturating_sub(before.all);
-        self.account_for_unusable(&mut plan, false)?;
+        self.add_unusable(&mut plan)?;
         self.guard(&mut plan, None)?;
         Ok((later, plan))
     }

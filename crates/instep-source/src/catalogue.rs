@@ -107,7 +107,7 @@ impl Catalogue {
     /// As for [`Catalogue::open`].
     pub(crate) fn with_clock(path: &Path, clock: Clock) -> Result<Self, CatalogueError> {
         let (file, writer, last) = CatalogueFile::open(path)?;
-        Self::over(Arc::new(file), Box::new(writer), Timeline::after(last, clock), false)
+        Self::over(Arc::new(file), Box::new(writer), Timeline::after(last, clock))
     }
 
     /// Opens the file for reading only, also while another process writes it. Every write fails.
@@ -116,17 +116,17 @@ impl Catalogue {
     /// If there is no file, or its schema is not the present one.
     pub(crate) fn beside(path: &Path) -> Result<Self, CatalogueError> {
         let (file, writer, last) = CatalogueFile::open_beside(path)?;
-        Self::over(Arc::new(file), Box::new(writer), Timeline::after(last, system_clock()), true)
+        let timeline = Timeline::after(last, system_clock());
+        Ok(Self { is_beside: true, ..Self::over(Arc::new(file), Box::new(writer), timeline)? })
     }
 
     fn over(
         engine: Arc<dyn CatalogueEngine>,
         writer: Box<dyn WriteCatalogue>,
         timeline: Timeline,
-        is_beside: bool,
     ) -> Result<Self, CatalogueError> {
         let writer = Arc::new(writer::Writer::start(writer, Arc::new(timeline))?);
-        Ok(Self { engine, writer, is_beside })
+        Ok(Self { engine, writer, is_beside: false })
     }
 
     /// Returns `true` if it was opened only to be read.

@@ -57,9 +57,8 @@ pub(crate) fn scan(
     let _alone = holdings.look_alone();
     monitor.phase(PublishPhase::Scan);
     let record = |batch| catalogue.record(batch);
-    let report = observe(holdings, catalogue, options, monitor, false, &record, |merge| {
-        complete_look(merge, holdings)
-    })?;
+    let report =
+        observe(holdings, catalogue, options, monitor, &record, |merge| complete_look(merge, holdings))?;
     algorithms::complete(catalogue, options)?;
     catalogue.empty_log_after(&report.recorded)?;
     Ok(report)

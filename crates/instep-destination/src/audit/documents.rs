@@ -9,7 +9,7 @@ use crate::{
     draft::Draft,
     error::BesideUrl as _,
     plan::Coverage,
-    read::{Changes, Inventory},
+    read::{Changes, Inventory, Unchanged},
     run::{SetRun, SyncRun},
     state::Checkpoint,
 };
@@ -70,7 +70,7 @@ impl Audit<'_> {
     fn begin_set(&mut self, run: &mut SyncRun<'_>, found: &CapabilitySet) -> Result<SetRun, Error> {
         let Some((originals, _)) = &mut self.originals else {
             let set = run.copy.set(found)?;
-            let set = run.new_plan(set, false)?;
+            let set = run.new_plan_without_pending(set)?;
             set.with(Draft::plan_kept_deletions)?;
             return Ok(set);
         };
@@ -150,7 +150,7 @@ impl Audit<'_> {
         set: &mut SetRun,
         held: Option<&Checkpoint>,
     ) -> Result<(), Error> {
-        let changes = Changes::look(run, found, &Checkpoint::new(), true).await?.or_lost()?;
+        let changes = Changes::look(run, found, &Checkpoint::new(), Unchanged::Read).await?.or_lost()?;
         let read = changes.read(run, found, set, Checkpoint::new()).await?;
         run.note_contradictions(set, held, None)?;
         run.reporter.lost_documents(&read.lost);
@@ -173,10 +173,12 @@ async fn read_inventory(
     held: Option<&Checkpoint>,
     names_all: bool,
 ) -> Result<bool, Error> {
-    let Some(inventory) = Inventory::read_any(run, found, set, true).await? else { return Ok(false) };
-    let read = inventory.followed_by_changes(run, found, set, held).await?;
+    let Some(inventory) = Inventory::read_any(run, found, set, Unchanged::Read).await? else {
+        return Ok(false);
+    };
+    inventory.followed_by_changes(run, found, set, held).await?;
     run.note_contradictions(set, held, inventory.deciding_time())?;
-    run.settles(set, &inventory, &read, false)?;
+    run.note_doubtful(set, &inventory)?;
     set.inventory = inventory.deciding_time().filter(|_| inventory.complete);
     if inventory.was_applied && held.is_some() {
         // The inventory that a run has applied leaves a doubt as it is.

@@ -2,6 +2,7 @@
 //! at level 0, which has no times, a Resource List.
 
 mod page;
+mod walk;
 
 use std::collections::BTreeSet;
 
@@ -9,38 +10,9 @@ use instep_net::Origin;
 use resourcesync::{Capability, Change, Uri};
 
 use super::{CapabilitySet, DiscoverError, Discovered, Offer, Trouble, Way};
-use crate::documents::{Document, DocumentError, Documents, Download};
-use page::{Activity, CollectionPage, parse, without_mark};
-
-/// The most pages of a collection that are read.
-const MOST_PAGES: usize = 20_000;
-
-/// The most activities of a collection that are read. They are in memory together, with about 200 bytes each.
-const MOST_ACTIVITIES: u64 = 2_000_000;
-
-/// The most bytes of the URIs of a collection, and of the messages about activities that cannot be used: an identifier may
-/// fill a page.
-const MOST_TEXT: usize = 512 << 20;
-
-/// The part of a collection that was read.
-#[derive(Debug, Default)]
-struct CollectionSize {
-    activities: u64,
-    text: usize,
-}
-
-impl CollectionSize {
-    fn add(&mut self, page: &CollectionPage) {
-        self.activities += page.items;
-        let uris = page.activities.iter().map(|activity| activity.object.as_str().len());
-        let before = page.before.iter().map(|before| before.as_str().len());
-        self.text += uris.chain(before).chain(page.unusable.iter().map(String::len)).sum::<usize>();
-    }
-
-    fn is_too_large(&self) -> bool {
-        self.activities > MOST_ACTIVITIES || self.text > MOST_TEXT
-    }
-}
+use crate::documents::{Document, Documents, Download};
+use page::{Activity, parse, without_mark};
+use walk::{CollectionWalk, MOST_PAGES};
 
 /// Returns `true` if a body is a collection of activities, or a page of one. Its content decides: servers of files do not
 /// know the media type of a name without an ending.
@@ -66,59 +38,19 @@ pub(super) async fn read(
     let uri = first.uri.clone();
     let speaker = Origin::parse(uri.as_str()).ok();
     let mut page = parse(&first).map_err(|source| invalid(&uri, source))?;
-    let (mut at, mut seen, mut pages) = (uri.clone(), BTreeSet::from([uri.clone()]), Vec::new());
-    let mut troubles = Vec::new();
-    let (stated, first_page, mut size) = (page.stated, page.first.clone(), CollectionSize::default());
-    let (mut lacks_changes, mut is_too_large) = (false, false);
+    let (mut walk, mut at) = (CollectionWalk::begin(&uri, &page), uri.clone());
     loop {
-        if page.lacks_pages {
-            let what = "it does not name the page with the activities before".to_owned();
-            let source = DocumentError::Activities { uri: at.as_str().to_owned(), what };
-            return Err(invalid(&at, source));
-        }
-        size.add(&page);
-        let CollectionPage { activities, before, own, lacks_items, unusable, .. } = page;
-        for what in unusable {
-            troubles.push(Trouble::lost_entries(&at, what));
-        }
-        if lacks_items {
-            lacks_changes = true;
-            troubles.push(Trouble::lost_entries(&at, "the page has no orderedItems"));
-        }
-        pages.push(activities);
-        let Some(next) = before else {
-            let missed = first_page.filter(|first| at != uri && *first != at && own.as_ref() != Some(first));
-            if let Some(first) = missed {
-                lacks_changes = true;
-                let what = format!("it names no page before it, and the first page is {first}");
-                troubles.push(Trouble::lost_entries(&at, what));
-            }
-            break;
-        };
-        let is_circle = !seen.insert(next.clone());
-        lacks_changes |= is_circle;
-        is_too_large = seen.len() > MOST_PAGES || size.is_too_large();
-        if is_circle || is_too_large {
-            troubles.push(Trouble::lost_entries(&next, "the pages go in a circle, or are too many"));
-            break;
-        }
+        let before = walk.take(&at, page).map_err(|source| invalid(&at, source))?;
+        let Some(next) = before else { break };
         let download =
             documents.get(&next, speaker.as_ref()).await.map_err(|source| invalid(&next, source))?;
         page = parse(&download).map_err(|source| invalid(&next, source))?;
         at = next;
     }
-    let stated = stated.filter(|stated| *stated > size.activities);
-    if let Some(stated) = stated {
-        let what = format!("it states {stated} activities, and its pages have {}", size.activities);
-        troubles.push(Trouble::lost_entries(&uri, what));
-    }
-    // The last page was read first, so the reverse is the order of time.
-    let activities = pages.into_iter().rev().flatten();
-    let (capability, text) = translate(activities);
+    let (capability, text) = translate(walk.finish().into_iter());
     let document = documents.keep(&uri, text.as_bytes()).map_err(|source| invalid(&uri, source))?;
-    let mut found = found(asked_for, way, (capability, document), troubles);
-    // A later read of a collection that is too large would not have more.
-    let lacks_changes = (lacks_changes || stated.is_some()) && !is_too_large;
+    let lacks_changes = walk.lacks_changes();
+    let mut found = found(asked_for, way, (capability, document), walk.troubles);
     found.sets.iter_mut().for_each(|set| set.lacks_changes = lacks_changes);
     Ok(found)
 }

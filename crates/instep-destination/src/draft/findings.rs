@@ -1,5 +1,8 @@
 //! Findings in the changes of a plan, from which it follows if an inventory has to be read too.
 
+/// The reason to read an inventory after metadata records changed.
+const CHOSEN_AGAIN: &str = "metadata records changed: what they describe is chosen again";
+
 /// The findings in the changes that were folded over a plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ChangeFindings {
@@ -26,5 +29,24 @@ impl ChangeFindings {
     /// Returns `true` if the Change Lists contradict what was read of them before.
     pub(crate) fn are_contradictory(self) -> bool {
         self.lost_changes || self.rewritten || self.went_back
+    }
+
+    /// Returns the reason to read an inventory beside the changes; `None` if they are enough.
+    pub(crate) fn reason_for_inventory(self) -> Option<&'static str> {
+        let reasons = [
+            (self.lost_changes, "changes that were applied are no longer listed"),
+            (self.rewritten, "the Change Lists were written anew"),
+            (self.went_back, "the clock of the Source went back"),
+            (self.seam, "changes may be missing between the Change Dumps and the Change Lists"),
+            (self.record, CHOSEN_AGAIN),
+            // Their order relative to an inventory can be determined now, but not in a later run (O15).
+            (self.undated, "changes do not say their times: a new inventory is read beside them"),
+        ];
+        reasons.into_iter().find(|(is_met, _)| *is_met).map(|(_, reason)| reason)
+    }
+
+    /// Returns the reason to select resources again; `None` if no metadata record changed.
+    pub(crate) fn reason_to_choose_again(self) -> Option<&'static str> {
+        self.record.then_some(CHOSEN_AGAIN)
     }
 }

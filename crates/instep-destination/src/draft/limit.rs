@@ -30,7 +30,7 @@ impl Draft {
     /// limit refers to them. What an earlier list deletes and this part names again makes no room: it stays. Returns also
     /// how many of these there are.
     fn count_held_after(&self, part: &[Desired]) -> Result<(u64, u64), Error> {
-        let planned = |kind| self.actions.totals(kind).0;
+        let planned = |kind| self.actions.count_of(kind);
         let mut gone = planned(ActionKind::Delete);
         let (may_return, mut returned) = (gone > 0, 0);
         for desired in part {

@@ -86,7 +86,7 @@ fn o455_a_list_that_breaks_off_takes_no_earlier_action_from_the_plan() {
     draft.may_hold_earlier = true;
     let list = document_of(folder.path(), ("resourcelist", 3_000), "");
     assert!(draft.read_list(&list, None, false).unwrap_err().loses_document());
-    assert_eq!(draft.actions().totals(ActionKind::Create).0, 1);
+    assert_eq!(draft.actions().count_of(ActionKind::Create), 1);
     draft.check_account().unwrap();
 }
 
@@ -129,7 +129,7 @@ fn o773_a_resource_that_is_listed_twice_takes_the_room_of_one() {
     let entries = ["a", "a", "b", "c"].map(|name| format!("<url><loc>{URL}{name}</loc></url>")).concat();
     let list = document_with(folder.path(), "resourcelist", &(entries + "</urlset>"));
     draft.read_list(&list, None, false).unwrap();
-    assert_eq!((draft.actions().totals(ActionKind::Create).0, draft.inventory.selected), (2, 2));
+    assert_eq!((draft.actions().count_of(ActionKind::Create), draft.inventory.selected), (2, 2));
     draft.check_account().unwrap();
 }
 

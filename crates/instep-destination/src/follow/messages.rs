@@ -122,7 +122,7 @@ impl SyncRun<'_> {
         }
         self.reporter.enter(Phase::Reading);
         // If the Source was just read, pending resources were tried then and are not tried again.
-        let mut set = self.new_plan(id, !was_read)?;
+        let mut set = if was_read { self.new_plan_without_pending(id)? } else { self.new_plan(id)? };
         for document in &new {
             set.read_changes(document, None, since.datetime, None, 0).await?;
         }
@@ -136,8 +136,8 @@ impl SyncRun<'_> {
             return Ok(false);
         }
         self.choose_by_metadata(&set).await?;
-        self.account_for(&mut set, false)?;
-        self.account_for_unusable(&mut set, false)?;
+        self.account_for(&mut set, None)?;
+        self.add_unusable(&mut set)?;
         self.guard(&mut set, None)?;
         if was_read && checkpoint == since && set.with(|draft| draft.count_actions()) == 0 {
             return Ok(true);

@@ -7,7 +7,6 @@ use resourcesync::{Change, DateTime, Metadata, Uri};
 use super::{
     change_lists::{ChangeDocuments, MemberDocument},
     dump_package::DumpPackage,
-    former::refuse_former,
     kind::{ExpectedKind, unusable_members},
     packages::PackageList,
     passed::{Passed, ReadChanges},
@@ -36,23 +35,13 @@ impl ChangeDocuments {
         let mut records = Vec::new();
         read.lose_packages(&self.speaker, self.unusable);
         for MemberDocument { member, document } in std::mem::take(&mut self.lists) {
-            let known = read.checkpoint.document.as_ref() == Some(&member.uri);
-            let held = run.read_before(set.id, &member.uri)?.filter(|_| known && member.until.is_none());
-            let opened = match document {
-                Some(document) => Ok(Some(document)),
-                None => run.network.open(&member.uri, Some(&self.speaker), held.as_ref()).await,
-            };
+            let opened = self.open_list(run, set.id, &read.checkpoint, &member, document).await;
             let opened = opened.and_then(|document| {
-                if let Some(document) = &document {
-                    self.kind.document().check_list(document)?;
-                    refuse_former(&member.uri, document, member.until, self.sent)?;
-                }
+                let Some(document) = document else { return Ok(None) };
                 let mut new = PackageList::new(run.network.documents.folder());
-                if let Some(document) = &document {
-                    let unusable = new.add_new_of(document, &read.checkpoint)?;
-                    read.lose_packages(&member.uri, unusable);
-                }
-                Ok(document.map(|document| (document, new)))
+                let unusable = new.add_new_of(&document, &read.checkpoint)?;
+                read.lose_packages(&member.uri, unusable);
+                Ok(Some((document, new)))
             });
             let (document, new) = match opened {
                 Ok(Some(opened)) => opened,

@@ -1,25 +1,28 @@
 //! Finds the Change Lists or Change Dumps of a set (§12).
 
 mod reading;
+mod top;
 
 use std::collections::BTreeMap;
 
 use resourcesync::{Capability, DateTime, Form, Uri};
 
 use super::{
+    former::refuse_former,
     kind::ChangeKind,
     known_changes::{lacks_read_last, may_have_gone_back, newest_after_end},
-    member_times::{find_beginning, find_times},
+    unchanged::Unchanged,
 };
 use crate::{
     Error, ProblemKind,
     discover::CapabilitySet,
     documents::Document,
     error::BesideUrl as _,
-    plan::{IndexMember, Reach, count_repeated, members_to_read, put_oldest_first, reach},
+    plan::{IndexMember, Reach, members_to_read, reach},
     run::{SyncRun, record_of},
-    state::{Checkpoint, DocumentRecord},
+    state::{Checkpoint, DocumentRecord, SetId},
 };
+use top::ChangeTop;
 
 /// The Change Lists since a checkpoint, or the Change Dumps.
 #[derive(Debug)]
@@ -63,7 +66,7 @@ impl ChangeDocuments {
         set: &CapabilitySet,
         kind: ChangeKind,
         checkpoint: &Checkpoint,
-        anew: bool,
+        unchanged: Unchanged,
     ) -> Result<Option<Self>, Error> {
         let Some(offer) = set.get(&kind.capability()) else { return Ok(None) };
         // If no list was read before, any of them may have grown under an unchanged index (O26). The document that was read
@@ -73,7 +76,7 @@ impl ChangeDocuments {
         let read_before =
             checkpoint.document.as_ref().filter(|uri| ![inventory, other].contains(&Some(*uri)));
         let follows_other = other.map(|uri| run.state().document(uri)).transpose()?.flatten().is_some();
-        let is_certain = !anew && !follows_other && read_before.is_some();
+        let is_certain = unchanged == Unchanged::Skip && !follows_other && read_before.is_some();
         let record = run.read_before_by(set, &offer.uri)?.filter(|_| is_certain);
         let opened = match &offer.document {
             Some(document) => Ok(Some(document.clone())),
@@ -82,27 +85,10 @@ impl ChangeDocuments {
         match opened {
             Ok(Some(document)) => {
                 kind.document().check(&document)?;
-                let (mut members, mut unusable) = (Vec::new(), 0);
-                if document.header.form == Form::Index {
-                    unusable = document.for_each_usable(|entry| members.push(IndexMember::from(entry)))?;
-                    unusable += count_repeated(&members);
-                }
-                let read = find_times(run, &document, &mut members).await?;
-                put_oldest_first(&mut members);
-                let begins = find_beginning(run, &document)?;
-                let is_doubtful = !anew && may_have_gone_back(&members, checkpoint.document.as_ref());
-                let mut lists =
-                    Self::of(&offer.uri, document, &members, kind, checkpoint, begins, is_doubtful);
-                (lists.sparse, lists.unusable) = (set.is_translated, unusable);
-                lists.went_back = newest_after_end(run, set, &members)?;
-                // If changes may be missing, the checkpoint stays before them.
-                lists.lacks_activities = set.lacks_entries && !set.lacks_changes;
-                lists.lacks_last = lacks_read_last(run, set, &members)?;
-                lists.take_documents(read);
-                if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
-                    lists.bridge(run, set, time, earliest).await?;
-                }
-                Ok(Some(lists))
+                let mut top = ChangeTop::find(run, offer.uri.clone(), document).await?;
+                top.is_doubtful = unchanged == Unchanged::Skip
+                    && may_have_gone_back(&top.members, checkpoint.document.as_ref());
+                Self::listed(run, set, kind, checkpoint, top).await.map(Some)
             }
             Ok(None) => Ok(record.map(|record| Self::unchanged(kind, checkpoint, record))),
             Err(error) if is_gone(&error) => {
@@ -119,6 +105,29 @@ impl ChangeDocuments {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns the lists that a new document names, compared with those that were read before.
+    async fn listed(
+        run: &mut SyncRun<'_>,
+        set: &CapabilitySet,
+        kind: ChangeKind,
+        checkpoint: &Checkpoint,
+        mut top: ChangeTop,
+    ) -> Result<Self, Error> {
+        let went_back = newest_after_end(run, set, &top.members)?;
+        let lacks_last = lacks_read_last(run, set, &top.members)?;
+        let (unusable, opened) = (top.unusable, std::mem::take(&mut top.opened));
+        // If changes may be missing, the checkpoint stays before them.
+        let lacks_activities = set.lacks_entries && !set.lacks_changes;
+        let sparse = set.is_translated;
+        let lists = Self::of(top, kind, checkpoint);
+        let mut lists = Self { sparse, unusable, went_back, lacks_activities, lacks_last, ..lists };
+        lists.take_documents(opened);
+        if let (Reach::Gap { earliest }, Some(time)) = (lists.reach, checkpoint.datetime) {
+            lists.bridge(run, set, time, earliest).await?;
+        }
+        Ok(lists)
     }
 
     /// Returns the time at which the first of them begins.
@@ -138,33 +147,26 @@ impl ChangeDocuments {
         Self::new(reach, lists, top.uri, kind)
     }
 
-    fn of(
-        uri: &Uri,
-        document: Document,
-        members: &[IndexMember],
-        kind: ChangeKind,
-        checkpoint: &Checkpoint,
-        begins: Option<DateTime>,
-        is_doubtful: bool,
-    ) -> Self {
-        let mut top = record_of(uri, &document);
+    fn of(top: ChangeTop, kind: ChangeKind, checkpoint: &Checkpoint) -> Self {
+        let ChangeTop { uri, document, members, begins, is_doubtful, .. } = top;
+        let mut top = record_of(&uri, &document);
         let root = document.header.metadata.clone().unwrap_or_default();
         if document.header.form == Form::List {
             let reach = match &checkpoint.datetime {
                 Some(time) => reach(time, begins.as_ref()),
-                None if checkpoint.document.as_ref() == Some(uri) => Reach::Covered,
+                None if checkpoint.document.as_ref() == Some(&uri) => Reach::Covered,
                 None => Reach::Unknown,
             };
             let member = IndexMember { from: begins, until: root.until, ..IndexMember::new(uri.clone()) };
             let lists = vec![MemberDocument { member, document: Some(document) }];
-            return Self::new(reach, lists, uri.clone(), kind);
+            return Self::new(reach, lists, uri, kind);
         }
         let last = checkpoint.document.as_ref();
         let is_last_listed = members.iter().any(|member| Some(&member.uri) == last);
         let (wanted, reach) = match &checkpoint.datetime {
             // If the clock went back meanwhile, times do not show what came since the last list that was read.
-            Some(time) if !(is_doubtful && is_last_listed) => members_to_read(time, members),
-            _ => (after_document(members, last), Reach::Unknown),
+            Some(time) if !(is_doubtful && is_last_listed) => members_to_read(time, &members),
+            _ => (after_document(&members, last), Reach::Unknown),
         };
         let reach = match (reach, members.first()) {
             (Reach::Covered, None) => covers_nothing(checkpoint, root.from.as_ref()),
@@ -181,7 +183,7 @@ impl ChangeDocuments {
             .into_iter()
             .map(|member| MemberDocument { member: member.clone(), document: None })
             .collect();
-        Self { top, sent: document.date, ..Self::new(reach, lists, uri.clone(), kind) }
+        Self { top, sent: document.date, ..Self::new(reach, lists, uri, kind) }
     }
 
     fn new(reach: Reach, lists: Vec<MemberDocument>, speaker: Uri, kind: ChangeKind) -> Self {
@@ -198,6 +200,35 @@ impl ChangeDocuments {
             lacks_activities: false,
             lacks_last: false,
         }
+    }
+
+    /// Opens one of the lists, and checks it. `None` if it is the last one that was read (`reached`), and unchanged since.
+    ///
+    /// # Errors
+    /// If it cannot be fetched, is of another kind, or is a former state of the list.
+    pub(super) async fn open_list(
+        &self,
+        run: &mut SyncRun<'_>,
+        set: SetId,
+        reached: &Checkpoint,
+        member: &IndexMember,
+        opened: Option<Document>,
+    ) -> Result<Option<Document>, Error> {
+        let document = match opened {
+            Some(document) => Some(document),
+            None => {
+                // A cache answers 304 also for the state from before the list was closed.
+                let may_be_unchanged =
+                    reached.document.as_ref() == Some(&member.uri) && member.until.is_none();
+                let held = run.read_before(set, &member.uri)?.filter(|_| may_be_unchanged);
+                run.network.open(&member.uri, Some(&self.speaker), held.as_ref()).await?
+            }
+        };
+        if let Some(document) = &document {
+            self.kind.document().check_list(document)?;
+            refuse_former(&member.uri, document, member.until, self.sent)?;
+        }
+        Ok(document)
     }
 
     /// Keeps documents that were opened already for the lists that they are.

@@ -6,6 +6,7 @@ use super::{
     change_lists::ChangeDocuments,
     kind::ChangeKind,
     passed::{ChangeSeam, LostDocument, ReadChanges},
+    unchanged::Unchanged,
 };
 use crate::{
     Error,
@@ -34,12 +35,12 @@ impl Changes {
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         checkpoint: &Checkpoint,
-        anew: bool,
+        unchanged: Unchanged,
     ) -> Result<Self, Error> {
         let mut changes = Self::default();
-        changes.lists = changes.look_at(run, found, ChangeKind::Lists, checkpoint, anew).await?;
+        changes.lists = changes.look_at(run, found, ChangeKind::Lists, checkpoint, unchanged).await?;
         if changes.lists_reach() != Some(Reach::Covered) {
-            changes.dumps = changes.look_at(run, found, ChangeKind::Dumps, checkpoint, anew).await?;
+            changes.dumps = changes.look_at(run, found, ChangeKind::Dumps, checkpoint, unchanged).await?;
         }
         Ok(changes)
     }
@@ -50,9 +51,9 @@ impl Changes {
         found: &CapabilitySet,
         kind: ChangeKind,
         checkpoint: &Checkpoint,
-        anew: bool,
+        unchanged: Unchanged,
     ) -> Result<Option<ChangeDocuments>, Error> {
-        match ChangeDocuments::look(run, found, kind, checkpoint, anew).await {
+        match ChangeDocuments::look(run, found, kind, checkpoint, unchanged).await {
             Err(error) if error.loses_document() => {
                 self.lost.extend(found.get(&kind.capability()).map(|offer| (offer.uri.clone(), error)));
                 Ok(None)
@@ -188,7 +189,7 @@ impl ReadChanges {
         set: &mut SetRun,
     ) -> Result<(), Error> {
         let mut later = Changes::default();
-        let lists = later.look_at(run, found, ChangeKind::Lists, &self.checkpoint, true).await?;
+        let lists = later.look_at(run, found, ChangeKind::Lists, &self.checkpoint, Unchanged::Read).await?;
         self.lost.append(&mut later.lost);
         if let Some(lists) = lists {
             self.seam = ChangeSeam::of(self.checkpoint.datetime, lists.reach);
@@ -209,7 +210,7 @@ impl ReadChanges {
         from: Checkpoint,
     ) -> Result<(), Error> {
         let mut beside = Changes::default();
-        let dumps = beside.look_at(run, found, ChangeKind::Dumps, &from, true).await?;
+        let dumps = beside.look_at(run, found, ChangeKind::Dumps, &from, Unchanged::Read).await?;
         self.lost.append(&mut beside.lost);
         if let Some(dumps) = dumps {
             let mut read = dumps.read_packages(run, set, from).await?;

@@ -18,6 +18,7 @@ use super::{
     dump::Dump,
     former::is_former_state,
     kind::ExpectedKind,
+    unchanged::Unchanged,
 };
 use crate::{
     Error, ProblemKind, Via,
@@ -86,15 +87,15 @@ impl Inventory {
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
-        anew: bool,
+        unchanged: Unchanged,
     ) -> Result<Option<Self>, Error> {
         if !found.offers_changes() {
             set.with(Draft::expect_no_changes)?;
         }
         if found.get(&Capability::ResourceList).is_none() {
-            return Self::read_dump(run, found, set, anew).await;
+            return Self::read_dump(run, found, set, unchanged).await;
         }
-        match Self::read(run, found, set, anew).await {
+        match Self::read(run, found, set, unchanged).await {
             Err(error) if error.loses_document() && run.options.via == Via::Cheapest => {
                 Self::read_dump_instead(run, found, set, error).await
             }
@@ -103,12 +104,12 @@ impl Inventory {
     }
 
     /// Plans the complete Resource List with the changes since its `at` folded over it. `None` if it is the last
-    /// applied one, unless `anew`.
+    /// applied one, and unchanged documents are skipped.
     pub(crate) async fn read(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
-        anew: bool,
+        unchanged: Unchanged,
     ) -> Result<Option<Self>, Error> {
         let Some(offer) = found.get(&Capability::ResourceList) else {
             return Err(Error::Usage { what: "The Source offers no Resource List".to_owned() });
@@ -122,7 +123,7 @@ impl Inventory {
         let opened = match &offer.document {
             Some(document) => Some(document.clone()),
             None => {
-                let held = record.as_ref().filter(|_| !anew);
+                let held = record.as_ref().filter(|_| unchanged == Unchanged::Skip);
                 run.network.open(&offer.uri, found.capability_list.as_ref(), held).await?
             }
         };
@@ -131,7 +132,10 @@ impl Inventory {
         let at = plausible_time(run, &offer.uri, &document);
         check_inventory_time(offer.uri.as_str(), applied.or(last).as_ref(), at.as_ref())?;
         check_age(at.as_ref(), now(), run.options.max_age)?;
-        if !anew && same_instant(applied, at) && has_digest(&document, record.as_ref()).await? {
+        if unchanged == Unchanged::Skip
+            && same_instant(applied, at)
+            && has_digest(&document, record.as_ref()).await?
+        {
             return Ok(None);
         }
         let is_former = record.as_ref().is_some_and(|applied| is_former_state(&document, applied));

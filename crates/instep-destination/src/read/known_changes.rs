@@ -14,55 +14,58 @@ use crate::{
     state::{DocumentRecord, SetId, StateError},
 };
 
-/// Returns how many entries without a usable `loc` a list had when it was read last, which was reported then. 0 if it
-/// began elsewhere.
-pub(super) fn reported_unusable(
-    run: &SyncRun<'_>,
-    record: Option<&DocumentRecord>,
-    document: &Document,
-) -> Result<u64, Error> {
-    let from = document.header.metadata.as_ref().and_then(|root| root.from);
-    let Some(record) = record.filter(|record| record.at == from) else { return Ok(0) };
-    Ok(DocumentNote::read(run.state(), record)?.unusable)
+/// A Change List, and what an earlier run recorded of it.
+pub(super) struct KnownList<'a> {
+    pub(super) uri: &'a Uri,
+    pub(super) document: &'a Document,
+    pub(super) record: Option<&'a DocumentRecord>,
+    /// `true` if it has only the last change of each resource.
+    pub(super) is_sparse: bool,
 }
 
-/// Returns `true` if the list that was read last lacks changes that were applied, also if it is read beside an inventory now,
-/// from the time of that on (O705).
-pub(super) fn lacks_known_changes(
-    run: &SyncRun<'_>,
-    set: SetId,
-    uri: &Uri,
-    list: &Document,
-    record: Option<&DocumentRecord>,
-    is_sparse: bool,
-) -> Result<bool, Error> {
-    let held = run.state().checkpoint(set)?.filter(|held| held.document.as_ref() == Some(uri));
-    let Some(held) = held.filter(|_| run.options.as_of.is_none()) else { return Ok(false) };
-    let Some(reached) = run.believed(held.datetime) else { return Ok(false) };
-    let from = record.and_then(|record| record.at);
-    let mark = Mark { from, entries: held.position, leading: held.leading, may_lose_entries: is_sparse };
-    let survey = Survey::new(&list.header, Some(&mark), Some(latest_time(list.date)));
-    let mut survey = survey.since(Some(reached));
-    list.for_each(|entry| survey.observe(entry))?;
-    let shape = survey.finish();
-    Ok(shape.lost_changes || shape.went_back)
-}
+impl KnownList<'_> {
+    fn begins(&self) -> Option<DateTime> {
+        self.document.header.metadata.as_ref().and_then(|root| root.from)
+    }
 
-/// Returns `true` if a list begins later than when it was read last, but long before the newest change that it had then, and
-/// lacks that change: the clock of the Source went back behind it (O706). A list that still has changes which were applied is
-/// the same one, of a Source that lists only the last change of each resource (CL-5).
-pub(super) fn lacks_newest_change(
-    run: &SyncRun<'_>,
-    list: &Document,
-    record: Option<&DocumentRecord>,
-    is_sparse: bool,
-) -> Result<bool, Error> {
-    let from = list.header.metadata.as_ref().and_then(|root| root.from);
-    let (Some(from), Some(record)) = (from, record.filter(|_| !is_sparse)) else { return Ok(false) };
-    let is_later = record.at.is_some_and(|before| before.end() <= from.instant());
-    let newest = newest_change(run, record)?.filter(|newest| is_later && is_long_before(from, *newest));
-    let Some(newest) = newest else { return Ok(false) };
-    Ok(!has_change_of(list, newest)? && !has_applied_change(run, list, newest)?)
+    /// Returns how many entries without a usable `loc` the list had when it was read last, which was reported then. 0 if it
+    /// began elsewhere.
+    pub(super) fn reported_unusable(&self, run: &SyncRun<'_>) -> Result<u64, Error> {
+        let Some(record) = self.record.filter(|record| record.at == self.begins()) else { return Ok(0) };
+        Ok(DocumentNote::read(run.state(), record)?.unusable)
+    }
+
+    /// Returns `true` if the list is the one that was read last and lacks changes that were applied, also if it is read beside
+    /// an inventory now, from the time of that on (O705).
+    pub(super) fn lacks_known_changes(&self, run: &SyncRun<'_>, set: SetId) -> Result<bool, Error> {
+        let held = run.state().checkpoint(set)?.filter(|held| held.document.as_ref() == Some(self.uri));
+        let Some(held) = held.filter(|_| run.options.as_of.is_none()) else { return Ok(false) };
+        let Some(reached) = run.believed(held.datetime) else { return Ok(false) };
+        let mark = Mark {
+            from: self.record.and_then(|record| record.at),
+            entries: held.position,
+            leading: held.leading,
+            may_lose_entries: self.is_sparse,
+        };
+        let list = self.document;
+        let survey = Survey::new(&list.header, Some(&mark), Some(latest_time(list.date)));
+        let mut survey = survey.since(Some(reached));
+        list.for_each(|entry| survey.observe(entry))?;
+        let shape = survey.finish();
+        Ok(shape.lost_changes || shape.went_back)
+    }
+
+    /// Returns `true` if the list begins later than when it was read last, but long before the newest change that it had then,
+    /// and lacks that change: the clock of the Source went back behind it (O706). A list that still has changes which were
+    /// applied is the same one, of a Source that lists only the last change of each resource (CL-5).
+    pub(super) fn lacks_newest_change(&self, run: &SyncRun<'_>) -> Result<bool, Error> {
+        let record = self.record.filter(|_| !self.is_sparse);
+        let (Some(from), Some(record)) = (self.begins(), record) else { return Ok(false) };
+        let is_later = record.at.is_some_and(|before| before.end() <= from.instant());
+        let newest = newest_change(run, record)?.filter(|newest| is_later && is_long_before(from, *newest));
+        let Some(newest) = newest else { return Ok(false) };
+        Ok(!has_change_of(self.document, newest)? && !has_applied_change(run, self.document, newest)?)
+    }
 }
 
 /// Returns the newest change that the list which was read last had then, if that list is closed now long before the change.

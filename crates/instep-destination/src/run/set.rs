@@ -43,7 +43,7 @@ impl SetRun {
     /// Returns `true` if the plan keeps resources although their deletion is known: the operator does not allow
     /// deletions, or the guard refused them.
     pub(crate) fn keeps_what_is_gone(&self) -> bool {
-        let count = |kind| self.with(|draft| draft.actions().totals(kind).0);
+        let count = |kind| self.with(|draft| draft.actions().count_of(kind));
         count(ActionKind::Keep) > 0 || self.refused.is_some() && count(ActionKind::Delete) > 0
     }
 

@@ -121,7 +121,7 @@ impl Actions {
         limit: usize,
     ) -> Result<Vec<Action>, StateError> {
         // There is no index by kind, so this saves a walk over all rows.
-        if self.totals(kind).0 == 0 {
+        if self.count_of(kind) == 0 {
             return Ok(Vec::new());
         }
         self.page(
@@ -201,6 +201,11 @@ impl Actions {
             Ok(())
         };
         forget().map_err(|source| StateError::sqlite(&self.path, source))
+    }
+
+    /// Returns the number of actions of a kind.
+    pub(crate) fn count_of(&self, kind: ActionKind) -> u64 {
+        self.totals(kind).0
     }
 
     /// Returns the number of actions of a kind, and the sum of their stated lengths.

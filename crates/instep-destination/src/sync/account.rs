@@ -10,27 +10,30 @@ use crate::{
 
 impl SyncRun<'_> {
     /// Accounts for everything that was read about a set: its entries, those that cannot be used, and the documents that could
-    /// not be read or were refused.
+    /// not be read or were refused. `inventory` is the number of resources in the inventory, if one was read.
     pub(super) async fn account_for_reading(
         &mut self,
         found: &CapabilitySet,
         set: &mut SetRun,
-        reads_inventory: bool,
+        inventory: Option<u64>,
     ) -> Result<(), Error> {
-        self.account_for(set, reads_inventory)?;
-        let is_renewed = reads_inventory || !found.has_inventory() && set.new_documents;
-        self.account_for_unusable(set, is_renewed)?;
+        self.account_for(set, inventory)?;
+        if inventory.is_some() || !found.has_inventory() && set.new_documents {
+            self.replace_unusable(set)?;
+        } else {
+            self.add_unusable(set)?;
+        }
         if found.lost_above.is_some() {
             // The Capability List could not be read, so other capabilities of the set are unknown (O35).
             self.reporter.report.coverage = Some(Coverage::Unknown);
         }
-        if reads_inventory { Ok(()) } else { self.look_at_older_inventory(found, set.id).await }
+        if inventory.is_some() { Ok(()) } else { self.look_at_older_inventory(found, set.id).await }
     }
 
     /// Adds the results for the entries of a plan, and their coverage, to the report.
-    pub(crate) fn account_for(&mut self, set: &mut SetRun, reads_inventory: bool) -> Result<(), Error> {
+    pub(crate) fn account_for(&mut self, set: &mut SetRun, inventory: Option<u64>) -> Result<(), Error> {
         set.with(|draft| draft.check_account())?;
-        let is_counted_anew = reads_inventory || self.options.delete;
+        let is_counted_anew = inventory.is_some() || self.options.delete;
         let before = || self.copy.kept(set.id);
         let (entries, kept) = set.with(|draft| (draft.account, draft.kept(before, is_counted_anew)));
         set.kept = kept?;
@@ -45,9 +48,18 @@ impl SyncRun<'_> {
         Ok(())
     }
 
-    /// Records the entries that could not be used. Those of earlier runs count as a problem until a new inventory is
-    /// read, or until new documents are read if the set has no inventory (B27).
-    pub(crate) fn account_for_unusable(&mut self, set: &mut SetRun, is_renewed: bool) -> Result<(), Error> {
+    /// Records the entries that could not be used beside those of earlier runs, which still count as a problem (B27).
+    pub(crate) fn add_unusable(&mut self, set: &mut SetRun) -> Result<(), Error> {
+        self.account_for_unusable(set, false)
+    }
+
+    /// Records the entries that could not be used in place of those of earlier runs, because a new inventory was read, or
+    /// new documents of a set without an inventory.
+    pub(crate) fn replace_unusable(&mut self, set: &mut SetRun) -> Result<(), Error> {
+        self.account_for_unusable(set, true)
+    }
+
+    fn account_for_unusable(&mut self, set: &mut SetRun, is_renewed: bool) -> Result<(), Error> {
         let read = set.unusable_entries(self.options.access.scope_text());
         if let Some(counted) = set.unusable.take() {
             set.unusable = Some(counted.most(read));

@@ -46,7 +46,7 @@ impl SyncRun<'_> {
             return Ok(());
         }
         match Inventory::check_is_not_older(self, found).await {
-            Ok(()) => return self.copy.keep_older_inventory(set, false),
+            Ok(()) => return self.copy.settle_older_inventory(set),
             Err(error) if error.loses_document() || matches!(error, Error::Refused { .. }) => {
                 let url = &self.options.url;
                 self.reporter.problem(ProblemKind::Document, url, &error.beside(url));
@@ -114,35 +114,26 @@ impl SyncRun<'_> {
         set: &SetRun,
         lost: &[LostDocument],
     ) -> Option<String> {
-        let met = set.with(|draft| draft.met);
-        match lost.first() {
-            Some((_, error)) if !self.can_do_without(error, found) => None,
-            // Sources need not keep Change Lists (DST-10).
-            Some((_, error)) if is_gone(error) => {
-                Some(format!("a gap: a Change List since then is gone ({error})"))
-            }
-            Some((_, error)) => Some(format!("changes are lost: {error}")),
-            None if met.lost_changes && found.has_inventory() && self.options.via == Via::Cheapest => {
-                Some("changes that were applied are no longer listed".to_owned())
-            }
-            None if met.rewritten && found.has_inventory() && self.options.via == Via::Cheapest => {
-                Some("the Change Lists were written anew".to_owned())
-            }
-            None if met.went_back && found.has_inventory() && self.options.via == Via::Cheapest => {
-                Some("the clock of the Source went back".to_owned())
-            }
-            None if met.seam && found.has_inventory() && self.options.via == Via::Cheapest => {
-                Some("changes may be missing between the Change Dumps and the Change Lists".to_owned())
-            }
-            None if met.record && found.has_inventory() => {
-                Some("metadata records changed: what they describe is chosen again".to_owned())
-            }
-            // Their order relative to an inventory can be determined now, but not in a later run (O15).
-            None if met.undated && found.has_inventory() && self.options.via == Via::Cheapest => {
-                Some("changes do not say their times: a new inventory is read beside them".to_owned())
-            }
-            None => None,
+        if let Some((_, error)) = lost.first() {
+            return self.can_do_without(error, found).then(|| {
+                // Sources need not keep Change Lists (DST-10).
+                if is_gone(error) {
+                    format!("a gap: a Change List since then is gone ({error})")
+                } else {
+                    format!("changes are lost: {error}")
+                }
+            });
         }
+        if !found.has_inventory() {
+            return None;
+        }
+        let met = set.with(|draft| draft.met);
+        let reason = match self.options.via {
+            Via::Cheapest => met.reason_for_inventory(),
+            // Changes alone were requested, but only an inventory has all resources that a record may describe.
+            _ => met.reason_to_choose_again(),
+        };
+        reason.map(str::to_owned)
     }
 
     /// Returns `true` if a set can be planned without a document that is missing or unreadable, because it has an
@@ -154,20 +145,26 @@ impl SyncRun<'_> {
     /// Returns `true` if an inventory and the changes after it settle the state of a set. If changes are lost, the next
     /// run compares the complete copy again in two cases: earlier plans may have left out resources that the lost
     /// changes name, or changes without a time that were applied over the inventory may be older than it.
-    pub(crate) fn settles(
+    pub(super) fn settles(
         &mut self,
         set: &mut SetRun,
         inventory: &Inventory,
         read: &ReadChanges,
         anew: bool,
     ) -> Result<bool, Error> {
+        Ok(!self.note_doubtful(set, inventory)? && (!anew || read.is_whole()))
+    }
+
+    /// Returns `true` if changes without a time that were applied over an inventory may be older than it, because changes
+    /// are lost. Records that the coverage is unknown then.
+    pub(crate) fn note_doubtful(&mut self, set: &mut SetRun, inventory: &Inventory) -> Result<bool, Error> {
         let is_doubtful = inventory.at.is_some() && set.with(|draft| draft.met.doubtful);
         if is_doubtful {
             set.coverage = Some(Coverage::Unknown);
             // Recorded at once: the next run may find nothing in the lists that leads it to the inventory.
             self.copy.keep_coverage(set.id, Coverage::Unknown)?;
         }
-        Ok(!is_doubtful && (!anew || read.is_whole()))
+        Ok(is_doubtful)
     }
 
     /// Reports and records that the Change Lists contradict what was read of them before: they lack changes that were applied
@@ -211,6 +208,6 @@ impl SyncRun<'_> {
     /// applied. It is recorded at once, because the next run does not see it in the lists.
     fn distrust_times(&mut self, set: SetId, reached: DateTime) -> Result<(), Error> {
         self.copy.keep_coverage(set, Coverage::Unknown)?;
-        self.copy.keep_clock_step(set, reached, false)
+        self.copy.note_clock_step(set, reached)
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     discover::CapabilitySet,
     error::BesideUrl as _,
     plan::{Choice, Situation, baseline, carrier_of_changes, could_pay},
-    read::{ChangeDocuments, ChangeKind, Changes, Dump, PackageList, is_gone},
+    read::{ChangeDocuments, ChangeKind, Changes, Dump, PackageList, Unchanged, is_gone},
     run::{SetRun, SyncRun},
     state::Checkpoint,
     transfer::{BatchEndpoint, Carrier},
@@ -47,7 +47,7 @@ impl SyncRun<'_> {
         choice: Choice,
         found_packages: FoundPackages,
     ) -> Result<ChosenCarrier, Error> {
-        let mut situation = self.situation(found, held, &Changes::default(), false);
+        let mut situation = self.situation(found, held, &Changes::default());
         self.count_fetches(&mut situation, set)?;
         // With a Resource List there are several ways, and their costs are known only after it was read.
         let choice = match (self.options.via, choice.strategy) {
@@ -96,7 +96,7 @@ impl SyncRun<'_> {
             let carrier = Carrier::Packages(vec![read.newest_first()]);
             return Ok(ChosenCarrier { choice: by_dump(choice.reason), carrier });
         }
-        let mut situation = self.situation(found, None, &Changes::default(), false);
+        let mut situation = self.situation(found, None, &Changes::default());
         self.count_fetches(&mut situation, set)?;
         let all = self.options.all_versions;
         let packages =
@@ -145,7 +145,8 @@ impl SyncRun<'_> {
         since: &Checkpoint,
     ) -> Result<PackageList, Error> {
         let folder = self.network.documents.folder().to_owned();
-        let looked = match ChangeDocuments::look(self, found, ChangeKind::Dumps, since, true).await {
+        let looked = match ChangeDocuments::look(self, found, ChangeKind::Dumps, since, Unchanged::Read).await
+        {
             Ok(Some(dumps)) => dumps.packages(self, since).await,
             Ok(None) => Ok((PackageList::new(&folder), None)),
             Err(error) => Err(error),
@@ -179,7 +180,6 @@ impl SyncRun<'_> {
         found: &CapabilitySet,
         held: Option<&Checkpoint>,
         changes: &Changes,
-        anew: bool,
     ) -> Situation {
         let offers = |capability| found.get(&capability).is_some();
         Situation {
@@ -191,7 +191,6 @@ impl SyncRun<'_> {
             offers_changes: found.offers_changes(),
             list: offers(Capability::ResourceList),
             dump: offers(Capability::ResourceDump),
-            anew: held.is_some() && !changes.are_offered() && anew,
             batch: batch_endpoint(found).is_some(),
             latency: self.network.latency,
             transfers: self.options.access.transfers,

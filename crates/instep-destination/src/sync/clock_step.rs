@@ -26,7 +26,7 @@ impl SyncRun<'_> {
         if let Some(time) = behind_now {
             // Until an inventory of a later time, even if the clock is right again.
             self.copy.keep_coverage(set, Coverage::Unknown)?;
-            self.copy.keep_clock_step(set, time, false)?;
+            self.copy.note_clock_step(set, time)?;
         }
         Ok(behind_now)
     }
@@ -50,7 +50,8 @@ impl SyncRun<'_> {
             set.coverage = Some(Coverage::Unknown);
         }
         match later {
-            Some(at) => self.copy.keep_clock_step(set.id, at, !is_now),
+            Some(at) if is_now => self.copy.note_clock_step(set.id, at),
+            Some(at) => self.copy.settle_clock_step(set.id, at),
             None => Ok(()),
         }
     }

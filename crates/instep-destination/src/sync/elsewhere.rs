@@ -85,7 +85,7 @@ impl SyncRun<'_> {
     /// Returns the plan of a set, and records which held resources the set lists.
     async fn plan_ahead(&mut self, found: &CapabilitySet) -> Result<SetRun, Error> {
         let id = self.copy.set(found)?;
-        let mut set = self.new_plan(id, true)?;
+        let mut set = self.new_plan(id)?;
         // Boxed, because the futures of a run nest deeply.
         Box::pin(self.plan(found, &mut set)).await?;
         if !self.options.dry_run {

@@ -134,9 +134,9 @@ impl SyncRun<'_> {
             if !unnamed.is_pending || self.ending().is_some() {
                 continue;
             }
-            let mut set = self.new_plan(unnamed.id, true)?;
+            let mut set = self.new_plan(unnamed.id)?;
             self.guard(&mut set, None)?;
-            self.account_for(&mut set, false)?;
+            self.account_for(&mut set, None)?;
             if self.options.dry_run { self.itemize_plan(&set)? } else { self.retry(set).await? }
         }
         Ok(())

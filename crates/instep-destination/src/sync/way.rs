@@ -14,8 +14,8 @@ use crate::{
     clock::now,
     discover::CapabilitySet,
     error::BesideUrl as _,
-    plan::{Choice, Coverage, Reach, check_age, choose},
-    read::{Changes, Inventory, LostDocument, is_gone},
+    plan::{Choice, Coverage, Reach, Situation, check_age, choose},
+    read::{Changes, Inventory, LostDocument, Unchanged, is_gone},
     run::{SetRun, SyncRun},
     state::Checkpoint,
     transfer::Carrier,
@@ -80,14 +80,14 @@ impl SyncRun<'_> {
         let held = self.checkpoint(set.id)?;
         let mut anew = self.must_look_anew(set.id)? || self.has_usable_activities_again(found)?;
         let mut changes = match &held {
-            Some(checkpoint) if !anew => Changes::look(self, found, checkpoint, false).await?,
+            Some(checkpoint) if !anew => Changes::look(self, found, checkpoint, Unchanged::Skip).await?,
             _ => Changes::default(),
         };
         self.keep_gap(set, changes.reach())?;
         if !found.has_inventory() || self.options.via == Via::Changes {
             changes = changes.or_lost()?;
         }
-        let mut choice = choose(&self.situation(found, held.as_ref(), &changes, anew))?;
+        let mut choice = choose(&Situation { anew, ..self.situation(found, held.as_ref(), &changes) })?;
         if let Some(reason) = self.reason_to_look_beyond_changes(found, set.id, &choice)? {
             choice = Choice { strategy: Strategy::List, reason: reason.to_owned() };
         }
@@ -100,7 +100,7 @@ impl SyncRun<'_> {
                 return Ok(planned);
             };
             anew |= lost.is_empty() && set.with(|draft| draft.met.record);
-            *set = self.new_plan(set.id, true)?;
+            *set = self.new_plan(set.id)?;
             let choice = Choice { strategy: Strategy::List, reason };
             InventoryRequest { choice, held, anew, changes: None, lost }
         } else {
@@ -118,17 +118,18 @@ impl SyncRun<'_> {
     ) -> Result<Planned, Error> {
         let InventoryRequest { choice, held, anew, changes, mut lost } = request;
         // If a set has no checkpoint its inventory is read again, even if its documents are unchanged (O416).
-        let inventory = match Inventory::read_any(self, found, set, anew || held.is_none()).await {
+        let unchanged = Unchanged::read_if(anew || held.is_none());
+        let inventory = match Inventory::read_any(self, found, set, unchanged).await {
             Err(error) if self.options.via == Via::Cheapest && error.loses_document() => {
                 return self.plan_without_inventory(found, set, held.unwrap_or_default(), error).await;
             }
             Err(error @ Error::Refused { guard: Guard::TimeWentBack, .. }) => {
-                self.copy.keep_older_inventory(set.id, true)?;
+                self.copy.note_older_inventory(set.id)?;
                 return Err(error);
             }
             read => read?,
         };
-        self.copy.keep_older_inventory(set.id, false)?;
+        self.copy.settle_older_inventory(set.id)?;
         let Some(inventory) = inventory else {
             return self.plan_listed(found, set, changes, held.unwrap_or_default()).await;
         };
@@ -186,8 +187,8 @@ impl SyncRun<'_> {
         held: Checkpoint,
         lost: Error,
     ) -> Result<Planned, Error> {
-        *set = self.new_plan(set.id, true)?;
-        let changes = Changes::look(self, found, &held, true).await?;
+        *set = self.new_plan(set.id)?;
+        let changes = Changes::look(self, found, &held, Unchanged::Read).await?;
         if !changes.are_offered() {
             return Err(lost);
         }
@@ -214,7 +215,7 @@ impl SyncRun<'_> {
         let applied = || "the inventory is the one that was applied".to_owned();
         let changes = match changes {
             Some(changes) => changes,
-            None => Changes::look(self, found, &held, false).await?,
+            None => Changes::look(self, found, &held, Unchanged::Skip).await?,
         };
         let Some(reach) = changes.reach() else {
             self.reporter.lost_documents(&changes.lost);
@@ -255,7 +256,7 @@ impl SyncRun<'_> {
     ) -> Result<Planned, Error> {
         let since = held.filter(|_| changes.are_complete()).unwrap_or_default();
         if !changes.are_complete() {
-            changes = Changes::look(self, found, &since, true).await?.or_lost()?;
+            changes = Changes::look(self, found, &since, Unchanged::Read).await?.or_lost()?;
         }
         let reach = changes.reach().unwrap_or(Reach::Unknown);
         let begins =

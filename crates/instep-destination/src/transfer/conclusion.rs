@@ -4,7 +4,7 @@ use super::pipeline::Pipeline;
 use crate::{
     Error, Outcome, Phase,
     run::{SetRun, SyncRun},
-    state::{Checkpoint, SetId},
+    state::Checkpoint,
 };
 
 impl SyncRun<'_> {
@@ -38,7 +38,7 @@ impl SyncRun<'_> {
             }
         }
         pipeline.close(self).await.and(result)?;
-        self.settle_held_though_gone(set.id, keeps, set.refused.is_some())?;
+        self.settle_held_though_gone(&set, keeps)?;
         if let Some(at) = set.inventory.filter(|_| moves) {
             self.copy.state_mut()?.forget_deletions(set.id, at)?;
         }
@@ -55,20 +55,15 @@ impl SyncRun<'_> {
     pub(super) fn expect_held_though_gone(&mut self, set: &SetRun) -> Result<bool, Error> {
         let keeps = set.keeps_what_is_gone();
         if keeps {
-            self.copy.keep_held_though_gone(set.id, true)?;
+            self.copy.expect_held_though_gone(set.id)?;
         }
         Ok(keeps)
     }
 
     /// Records that no deletion of the set is left to do, if all of them were carried out.
-    pub(super) fn settle_held_though_gone(
-        &mut self,
-        set: SetId,
-        keeps: bool,
-        is_refused: bool,
-    ) -> Result<(), Error> {
-        let is_done = self.options.delete && !keeps && !is_refused && self.ending().is_none();
-        if is_done { self.copy.keep_held_though_gone(set, false) } else { Ok(()) }
+    pub(super) fn settle_held_though_gone(&mut self, set: &SetRun, keeps: bool) -> Result<(), Error> {
+        let is_done = self.options.delete && !keeps && set.refused.is_none() && self.ending().is_none();
+        if is_done { self.copy.settle_held_though_gone(set.id) } else { Ok(()) }
     }
 }
 

@@ -38,7 +38,7 @@ impl SyncRun<'_> {
     pub(crate) async fn fetch_versions(&mut self, set: &SetRun) -> Result<(), Error> {
         let Some(id) = self.versions else { return Ok(()) };
         self.reporter.enter(Phase::Fetching);
-        let plan = self.new_plan(id, true)?;
+        let plan = self.new_plan(id)?;
         let reader = self.state().reader()?;
         let mut after = 0;
         loop {

@@ -36,7 +36,7 @@ struct Version {
 impl Pipeline {
     /// Applies patches; resources that a patch does not produce exactly stay in the plan.
     pub(super) async fn patch(&mut self, run: &mut SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
-        if set.with(|draft| draft.actions().totals(ActionKind::Update).0) == 0 {
+        if set.with(|draft| draft.actions().count_of(ActionKind::Update)) == 0 {
             return Ok(());
         }
         let placer = Placer::new(run, set.id);

@@ -144,7 +144,7 @@ impl Pipeline {
 
     /// Records the new links of resources whose bytes are current.
     pub(super) async fn note(&mut self, run: &SyncRun<'_>, set: &SetRun) -> Result<(), Error> {
-        if set.with(|draft| draft.actions().totals(ActionKind::Note).0) == 0 {
+        if set.with(|draft| draft.actions().count_of(ActionKind::Note)) == 0 {
             return Ok(());
         }
         let reader = run.state().reader()?;

@@ -36,7 +36,7 @@ impl SyncRun<'_> {
         options.shares_plan
             && is_plain
             && self.copy.store.packs().is_some()
-            && set.with(|draft| kinds.iter().map(|kind| draft.actions().totals(*kind).0).sum::<u64>())
+            && set.with(|draft| kinds.iter().map(|kind| draft.actions().count_of(*kind)).sum::<u64>())
                 >= LEAST_SHARED
     }
 

@@ -1,6 +1,8 @@
 //! The lease of this process: registers it as a worker, sends its heartbeat, and frees the Sources of dead workers.
 //! `share` has the rules.
 
+mod entering;
+
 use std::{sync::Arc, time::Duration};
 
 use rand::Rng as _;
@@ -11,8 +13,8 @@ use crate::{
     FleetError,
     record::{FleetRecord, FleetWorker, ReadSources},
     share::{LeaseState, WorkerId},
-    standing::FleetSource,
 };
+use entering::{EnteredWorker, WorkerEntry};
 
 /// The time between two checks of due work.
 const STEP: Duration = Duration::from_millis(500);
@@ -66,46 +68,18 @@ impl Fleet {
         let id = rand::rng().random_range(1..1 << 53);
         let worker = FleetWorker { id, name: own_name(), url, began: seconds(), running: 0, beat: 0 };
         let (sent, is_shared) = (lease.now(), self.is_shared());
-        let (note, monitor) = (self.note(), Arc::clone(&self.0.monitor));
-        let enter = move |record: &mut FleetRecord| {
-            let mut freed = None;
-            let was_there = match former {
-                Some(former) => record.remove_worker(former, None)?,
-                None => false,
-            };
-            if was_there {
-                monitor.note(
-                    "The last worker with this folder ended without leaving the fleet; its Sources are free",
-                );
-            }
-            if is_shared {
-                // Before the record has the worker, so that it is known whenever this process is killed.
-                note.write(id, &worker.name);
-            } else {
-                // The process that has the lock of the folder knows that all others are dead.
-                for former in record.workers()? {
-                    record.remove_worker(former.id, None)?;
-                    freed = Some(record.sources()?);
-                }
-            }
-            record.register(&worker)?;
-            let workers = record.workers()?;
-            if is_shared && workers.len() == 1 {
-                // Nobody knows how much is left of pauses that the last worker left behind.
-                record.forget_lanes()?;
-            }
-            Ok::<_, FleetError>((workers, freed, was_there))
-        };
-        let become_it = move |state: &mut FleetState, entered: (_, Option<Vec<FleetSource>>, bool)| {
-            let (workers, freed, was_there) = entered;
+        let note = is_shared.then(|| self.note());
+        let entry = WorkerEntry { worker, former, note, monitor: Arc::clone(&self.0.monitor) };
+        let enter = move |record: &mut FleetRecord| entry.enter(record);
+        let become_it = move |state: &mut FleetState, entered: EnteredWorker| {
             state.become_worker(id);
-            state.set_workers(workers);
+            state.set_workers(entered.workers);
             // These Sources were read as held by the killed process. The row changes that this process made are not
             // reported to it again, so it updates them here (P29).
-            if let Some(sources) = freed {
+            if let Some(sources) = entered.freed {
                 state.load(ReadSources::all(sources));
             }
-            was_there
+            entered.was_there
         };
         let was_there = self.applied(enter, become_it).await?;
         // Called before any request may begin, because the seats of the former worker are no longer this process's.

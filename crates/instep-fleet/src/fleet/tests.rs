@@ -236,50 +236,44 @@ async fn o505_a_look_that_ends_after_the_watches_begins_none() {
     assert!(fleet.state().end_watches().is_empty());
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn o904_a_followed_source_that_is_not_due_is_listened_to_after_a_start() {
-    let a = with_files(1);
+/// Starts a fleet again whose one Source is followed, in step and not due, and runs it until `holds` is true of a number that
+/// `count` returned before this start.
+async fn start_again(a: &FakeSource, count: impl FnOnce() -> usize, holds: impl Fn(usize) -> bool) {
     let dir = tempfile::tempdir().unwrap();
-    let mut definition = source("a", &a);
+    let mut definition = source("a", a);
     (definition.follow, definition.cadence) = (true, Cadence::Every { seconds: 86_400 });
     let configured = [definition];
     let open = || Fleet::open(options(dir.path()), &configured, Arc::new(Quiet)).unwrap();
     let fleet = open();
     until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
     drop(fleet);
-    let before = a.requests().len();
+    let before = count();
     let (fleet, shutdown) = (open(), Shutdown::new());
     let running = tokio::spawn({
         let (fleet, shutdown) = (fleet.clone(), shutdown.clone());
         async move { fleet.run(shutdown).await }
     });
-    // Its documents are read to find the channels.
-    until_so(|| a.requests().len() > before).await;
+    until_so(|| holds(before)).await;
     shutdown.request();
     running.await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn o904_a_followed_source_that_is_not_due_is_listened_to_after_a_start() {
+    let a = with_files(1);
+    // Its documents are read to find the channels.
+    start_again(&a, || a.requests().len(), |before| a.requests().len() > before).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn o742_the_channels_of_a_followed_source_that_cannot_be_reached_at_a_start_are_looked_for_again() {
     let a = with_files(1);
-    let dir = tempfile::tempdir().unwrap();
-    let mut definition = source("a", &a);
-    (definition.follow, definition.cadence) = (true, Cadence::Every { seconds: 86_400 });
-    let configured = [definition];
-    let open = || Fleet::open(options(dir.path()), &configured, Arc::new(Quiet)).unwrap();
-    let fleet = open();
-    until(&fleet, |fleet| state(fleet, "a") == SourceState::InStep).await;
-    drop(fleet);
-    a.fail_always("capabilitylist.xml", Fault::Status(404));
-    let before = a.requests_for("capabilitylist.xml");
-    let (fleet, shutdown) = (open(), Shutdown::new());
-    let running = tokio::spawn({
-        let (fleet, shutdown) = (fleet.clone(), shutdown.clone());
-        async move { fleet.run(shutdown).await }
-    });
-    until_so(|| a.requests_for("capabilitylist.xml") > before + 2).await;
-    shutdown.request();
-    running.await.unwrap().unwrap();
+    let requests = || a.requests_for("capabilitylist.xml");
+    let fail = || {
+        a.fail_always("capabilitylist.xml", Fault::Status(404));
+        requests()
+    };
+    start_again(&a, fail, |before| requests() > before + 2).await;
 }
 
 /// The least that a look is granted.

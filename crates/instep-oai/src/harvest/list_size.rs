@@ -1,5 +1,6 @@
 //! The number of records in a list, compared with the one that the repository states. PURE.
 
+use super::state::ListPosition;
 use crate::{
     datestamp::{Granularity, seconds},
     response::OaiResponse,
@@ -25,20 +26,20 @@ pub(crate) struct ListSize {
 impl ListSize {
     /// Begins to count at the beginning of a list.
     pub(crate) fn begin() -> Self {
-        Self::resume(true, false)
-    }
-
-    /// Begins to count a list that an earlier harvest may have begun, and begun again at its last datestamp.
-    pub(crate) fn resume(is_at_begin: bool, has_begun_later: bool) -> Self {
         Self {
             listed: 0,
             stated: None,
-            is_counted_whole: is_at_begin,
-            has_begun_later,
+            is_counted_whole: true,
+            has_begun_later: false,
             rest: None,
             latest: None,
             at_latest: 0,
         }
+    }
+
+    /// Begins to count a list at a position, up to which an earlier harvest may have read it.
+    pub(crate) fn resume(at: &ListPosition) -> Self {
+        Self { is_counted_whole: at.token.is_none(), has_begun_later: at.has_begun_later(), ..Self::begin() }
     }
 
     /// Begins to count anew, because the list begins again where it began before.
@@ -142,7 +143,8 @@ mod tests {
             assert!(!size.lacks_rest() && !size.is_complete(), "{size:?}");
         }
         // An earlier harvest read the beginning.
-        let mut size = ListSize::resume(false, false);
+        let mut size =
+            ListSize::resume(&ListPosition { token: Some("next".to_owned()), ..ListPosition::default() });
         size.count(&part(&[6, 7], Some(9)), Granularity::Second);
         size.begin_later();
         assert!(!size.lacks_rest() && !size.is_complete(), "{size:?}");

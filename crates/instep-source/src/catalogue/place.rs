@@ -154,7 +154,7 @@ impl CatalogueLocation {
             Self::Postgres(database, _) => {
                 let (database, writer, last) = CatalogueDatabase::open(database)?;
                 let timeline = Timeline::after(last, clock);
-                let catalogue = Catalogue::over(Arc::new(database), Box::new(writer), timeline, false)?;
+                let catalogue = Catalogue::over(Arc::new(database), Box::new(writer), timeline)?;
                 // Recorded before anything is published, so that the next run finds the catalogue again.
                 self.remember(state, &catalogue)?;
                 Ok(catalogue)
@@ -197,7 +197,8 @@ impl CatalogueLocation {
             Self::Postgres(database, _) => match CatalogueDatabase::open_beside(database) {
                 Ok((database, writer, last)) => {
                     let timeline = Timeline::after(last, system_clock());
-                    Ok(Some(Catalogue::over(Arc::new(database), Box::new(writer), timeline, true)?))
+                    let catalogue = Catalogue::over(Arc::new(database), Box::new(writer), timeline)?;
+                    Ok(Some(Catalogue { is_beside: true, ..catalogue }))
                 }
                 Err(CatalogueError::Postgres(error)) if matches!(*error, PostgresError::Missing { .. }) => {
                     Ok(None)

@@ -242,17 +242,8 @@ mod tests {
 
     #[test]
     fn o812_a_change_dump_waits_for_a_state_whose_file_is_gone_but_not_published_as_deleted() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut options = PublishOptions::new(folder.path(), "http://example.org/");
-        options.dumps.changes = true;
-        options.dumps.changes_every = Some(Duration::ZERO);
-        fs::write(folder.path().join("b"), "old").unwrap();
-        let states = options.state.join("states");
-        let mut publisher = Publisher::open(options).unwrap();
-        publisher.publish(&NoMonitor).unwrap();
-        fs::write(folder.path().join("a"), "new").unwrap();
-        let scanned = ScanOptions::new(publisher.options());
-        scan(publisher.holdings(), publisher.catalogue(), &scanned, &NoMonitor).unwrap();
+        let (folder, mut publisher) = with_a_change_to_pack();
+        let states = publisher.options().state.join("states");
         // As if a disk was unmounted, and the copy had no room.
         fs::rename(folder.path().join("a"), folder.path().join(".hidden")).unwrap();
         fs::remove_dir_all(states).unwrap();

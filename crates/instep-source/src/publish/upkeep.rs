@@ -77,7 +77,7 @@ fn check_state(
             return Err(Error::option("from", what));
         }
         refuse_damage(catalogue)?;
-        scan::check(holdings, catalogue, &ScanOptions::new(options), true, monitor, differs)
+        scan::check(holdings, catalogue, &ScanOptions::new(options).of_every_file(), monitor, differs)
     };
     match Publisher::reopen(state) {
         Ok(publisher) => compare(
@@ -158,7 +158,7 @@ fn preview_of(
     differs: &mut (dyn FnMut(Difference) + Send),
 ) -> Result<ScanReport, Error> {
     let faults = holdings.probe_supplies(monitor)?;
-    let mut report = scan::check(holdings, catalogue, options, false, monitor, differs)?;
+    let mut report = scan::check(holdings, catalogue, options, monitor, differs)?;
     report.skipped += faults;
     Ok(report)
 }

@@ -37,22 +37,21 @@ pub enum DifferenceKind {
     Missing,
 }
 
-/// Compares the content with the catalogue; each difference is passed to `differs`. With `every_file` all files are
-/// hashed, otherwise those that a scan would hash. Ordinary changes since the last scan are recorded by the next one.
+/// Compares the content with the catalogue; each difference is passed to `differs`. Ordinary changes since the last
+/// scan are recorded by the next one.
 ///
 /// # Errors
-/// As for [`super::scan`]. Without `every_file` also if the guard would refuse deletions, after all of them were passed on.
+/// As for [`super::scan`]. Unless every file is hashed, also if the guard would refuse deletions, after all of them were passed on.
 pub(crate) fn check(
     holdings: &Holdings,
     catalogue: &Catalogue,
     options: &ScanOptions,
-    every_file: bool,
     monitor: &dyn PublishMonitor,
     differs: &mut (dyn FnMut(Difference) + Send),
 ) -> Result<ScanReport, Error> {
     let _alone = holdings.look_alone();
     let found = FoundResources::default();
-    let guard = options.guard.filter(|_| !every_file);
+    let guard = options.guard.filter(|_| !options.every_file);
     let sets = options.sets;
     let options = ScanOptions { spool: None, guard, found: Some(found.clone()), ..options.clone() };
     let differs = Mutex::new(differs);
@@ -72,9 +71,7 @@ pub(crate) fn check(
         }
         Ok::<_, CatalogueError>(Recorded::default())
     };
-    observe(holdings, catalogue, &options, monitor, every_file, &compare, |merge| {
-        complete_look(merge, holdings)
-    })
+    observe(holdings, catalogue, &options, monitor, &compare, |merge| complete_look(merge, holdings))
 }
 
 fn difference(observation: Observation, held: Option<Resource>) -> Option<Difference> {

@@ -33,13 +33,12 @@ pub(super) fn complete_look<'a>(merge: &mut Merge<'a, '_>, holdings: &'a Holding
     Ok(())
 }
 
-/// Runs `look` with threads that hash and one that records; hashes every file (`every_file`), or the changed ones.
+/// Runs `look` with threads that hash and one that records.
 pub(super) fn observe<'a>(
     holdings: &'a Holdings,
     catalogue: &'a Catalogue,
     options: &'a ScanOptions,
     monitor: &'a dyn PublishMonitor,
-    every_file: bool,
     record: &Record<'_>,
     look: impl for<'p> FnOnce(&mut Merge<'a, 'p>) -> Result<(), Error>,
 ) -> Result<ScanReport, Error> {
@@ -58,7 +57,7 @@ pub(super) fn observe<'a>(
     };
     let ((seen, skips, kept, mut withheld), mut done) =
         pipeline::run(catalogue, &hashing, options.threads, monitor, (record, &withhold), |pipeline| {
-            let rehash_all = every_file || !hashing.before.is_empty();
+            let rehash_all = options.every_file || !hashing.before.is_empty();
             let mut merge = Merge::new(catalogue, options, rehash_all, monitor, pipeline);
             merge.spool.clone_from(&hashing.spool);
             look(&mut merge)?;
@@ -142,7 +141,7 @@ pub(crate) fn scan_paths(
 ) -> Result<ScanReport, Error> {
     let _alone = holdings.look_alone();
     let record = |batch| catalogue.record(batch);
-    observe(holdings, catalogue, options, monitor, false, &record, |merge| {
+    observe(holdings, catalogue, options, monitor, &record, |merge| {
         for path in paths {
             for root in holdings.roots() {
                 if let Some(path) = root.relative(path) {
@@ -183,7 +182,7 @@ mod tests {
         let (holdings, catalogue) = (publisher.holdings(), publisher.catalogue());
         let options = ScanOptions::new(publisher.options());
         let record = |batch| catalogue.record(batch);
-        let scanned = observe(holdings, catalogue, &options, &NoMonitor, false, &record, |merge| {
+        let scanned = observe(holdings, catalogue, &options, &NoMonitor, &record, |merge| {
             let root = &holdings.roots()[0];
             for name in &names {
                 let (path, stamp) = (name.clone().into_bytes(), FileStamp::default());
@@ -207,7 +206,7 @@ mod tests {
         let record = |batch| catalogue.record(batch);
         let known = catalogue.snapshot().unwrap().resources(1).next().unwrap().unwrap();
         let file = folder.path().join("gone");
-        let scanned = observe(holdings, catalogue, &options, &NoMonitor, false, &record, |merge| {
+        let scanned = observe(holdings, catalogue, &options, &NoMonitor, &record, |merge| {
             let (resource, stamp) = (Box::new(known.clone()), FileStamp::default());
             merge.pipeline.candidate(Candidate::Listed { resource, file: file.clone(), stamp })
         });

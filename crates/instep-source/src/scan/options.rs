@@ -18,6 +18,8 @@ pub(crate) struct ScanOptions {
     pub algorithms: Vec<Algorithm>,
     /// The number of threads that hash.
     pub threads: usize,
+    /// `true` if each file is hashed, and not only those that changed.
+    pub every_file: bool,
     /// `true` if files that not everybody may read are published too.
     pub private_too: bool,
     /// The sets of the Source: their baseline is complete after a scan of everything. A preview has names of further ones,
@@ -43,6 +45,7 @@ impl ScanOptions {
         Self {
             algorithms: options.hash.clone(),
             threads: thread::available_parallelism().map_or(1, |threads| threads.get().min(8)),
+            every_file: false,
             private_too: false,
             set_names: options.sets.iter().map(|set| set.name.clone()).collect(),
             guard: Some(options.guard),
@@ -52,6 +55,12 @@ impl ScanOptions {
             stop: ScanStop::default(),
             found: None,
         }
+    }
+
+    /// Hashes each file, and not only those that changed.
+    #[must_use]
+    pub(crate) fn of_every_file(self) -> Self {
+        Self { every_file: true, ..self }
     }
 }
 

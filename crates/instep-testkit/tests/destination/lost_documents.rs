@@ -13,15 +13,20 @@ use crate::{
 
 const SECOND_LIST: &str = "changelist-000002.xml";
 
-/// Returns a copy of three resources, after a change in each of three Change Lists.
-fn after_three_lists() -> Copy {
-    let copy = Copy::of_three();
-    copy.sync();
+/// Changes one resource in each of three Change Lists.
+fn change_in_three_lists(copy: &Copy) {
     copy.source.put("a.txt", "in the first list");
     copy.source.rotate();
     copy.source.put("b.txt", "in the second list");
     copy.source.rotate();
     copy.source.put("d/c.txt", "in the third list");
+}
+
+/// Returns a copy of three resources, after a change in each of three Change Lists.
+fn after_three_lists() -> Copy {
+    let copy = Copy::of_three();
+    copy.sync();
+    change_in_three_lists(&copy);
     copy
 }
 
@@ -191,11 +196,7 @@ fn o16_a_broken_list_of_an_index_without_times_costs_what_it_lists() {
         without(&text, "from").trim_end().trim_end_matches("</urlset>").to_owned()
     });
     copy.sync();
-    copy.source.put("a.txt", "in the first list");
-    copy.source.rotate();
-    copy.source.put("b.txt", "in the second list");
-    copy.source.rotate();
-    copy.source.put("d/c.txt", "in the third list");
+    change_in_three_lists(&copy);
     let run = copy.sync();
     assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
     assert_eq!(copy.differences(), ["~ b.txt"]);

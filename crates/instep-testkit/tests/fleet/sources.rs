@@ -35,7 +35,7 @@ fn o173_a_pause_ends_at_a_time_that_can_be_written() {
 }
 
 #[test]
-fn o174_a_source_that_waits_for_approval_cannot_be_told_to_run() {
+fn o174_no_run_of_a_source_that_waits_for_approval_can_be_requested() {
     let fleet = FleetFolder::new();
     let served = Running::source(&fleet.data("data", 1));
     fleet.ends(&["add", &served.url, "--name", "a", "--approve"], 0);

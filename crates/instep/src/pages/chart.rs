@@ -143,23 +143,30 @@ pub(crate) fn activity(range: ChartRange, now: DateTime, counts: &[ChangeCounts]
                     @for begin in begins.iter().step_by(range.label_every()) { span { (range.axis_label(begin)) } }
                 }
             }
-            details {
-                summary { "These figures as a table" }
-                div.scroll tabindex="0" role="region" aria-label="Figures of the chart" {
-                    table {
-                        thead {
-                            tr {
-                                th scope="col" { (range.unit()) }
-                                @for (kind, _) in &sums { th.figure scope="col" { (kind) } }
-                            }
+            (figures(range, &begins, counts))
+        }
+    }
+}
+
+/// Shows the figures of a chart as a table, the newest first.
+fn figures(range: ChartRange, begins: &[String], counts: &[ChangeCounts]) -> Markup {
+    html! {
+        details {
+            summary { "These figures as a table" }
+            div.scroll tabindex="0" role="region" aria-label="Figures of the chart" {
+                table {
+                    thead {
+                        tr {
+                            th scope="col" { (range.unit()) }
+                            @for kind in ["created", "updated", "deleted"] { th.figure scope="col" { (kind) } }
                         }
-                        tbody {
-                            @for (begin, counts) in begins.iter().zip(counts).rev() {
-                                tr {
-                                    th scope="row" { (range.row_label(begin)) }
-                                    @for number in [counts.created, counts.updated, counts.deleted] {
-                                        td.figure { (count(number)) }
-                                    }
+                    }
+                    tbody {
+                        @for (begin, counts) in begins.iter().zip(counts).rev() {
+                            tr {
+                                th scope="row" { (range.row_label(begin)) }
+                                @for number in [counts.created, counts.updated, counts.deleted] {
+                                    td.figure { (count(number)) }
                                 }
                             }
                         }

@@ -1,6 +1,6 @@
 //! Activities as the text of IIIF Change Discovery 1.0 shows them.
 
-use super::{page::page_of_text, *};
+use super::{page::page_of_text, walk::CollectionSize, *};
 
 fn changes(text: &str) -> Vec<(String, String, Option<String>)> {
     let page = page_of_text(text);

@@ -8,12 +8,9 @@ use crate::{
     clock::latest_time,
     plan::Mark,
     read::{
-        former::{refuse_former, refuse_older},
+        former::refuse_older,
         kind::unusable_members,
-        known_changes::{
-            ends_long_before, has_change_of, lacks_known_changes, lacks_newest_change, newest_to_keep,
-            reported_unusable,
-        },
+        known_changes::{KnownList, ends_long_before, has_change_of, newest_to_keep},
         passed::{Passed, ReadChanges},
     },
     records::DocumentNote,
@@ -77,33 +74,21 @@ impl ChangeDocuments {
     ) -> Result<(), Error> {
         let record = run.state().document(&member.uri)?;
         let known = read.checkpoint.document.as_ref() == Some(&member.uri);
-        let document = match document {
-            Some(document) => Some(document),
-            None => {
-                // A cache answers 304 also for the state from before the list was closed.
-                let held = run.read_before(set.id, &member.uri)?.filter(|_| known && member.until.is_none());
-                run.network.open(&member.uri, Some(&self.speaker), held.as_ref()).await?
-            }
-        };
-        let Some(document) = document else { return Ok(()) };
-        self.kind.document().check_list(&document)?;
-        refuse_former(&member.uri, &document, member.until, self.sent)?;
-        let reported = reported_unusable(run, record.as_ref(), &document)?;
+        let opened = self.open_list(run, set.id, &read.checkpoint, &member, document).await?;
+        let Some(document) = opened else { return Ok(()) };
+        let (uri, is_sparse) = (&member.uri, self.sparse);
+        let list = KnownList { uri, document: &document, record: record.as_ref(), is_sparse };
+        let reported = list.reported_unusable(run)?;
         let mark = known.then(|| Mark {
             from: record.as_ref().and_then(|record| record.at),
             entries: read.checkpoint.position,
             leading: read.checkpoint.leading,
-            may_lose_entries: self.sparse,
+            may_lose_entries: is_sparse,
         });
         let latest = latest_time(document.date);
-        let (is_sparse, before) = (self.sparse, record.as_ref());
-        let lacks_known =
-            !known && lacks_known_changes(run, set.id, &member.uri, &document, before, is_sparse)?;
-        let mut went_back = lacks_newest_change(run, &document, before, is_sparse)?;
-        let is_next = |newest: &mut DateTime| !ends_long_before(member.until, *newest);
-        if let Some(newest) = self.went_back.take_if(is_next) {
-            went_back |= !has_change_of(&document, newest)?;
-        }
+        // The entries of the list that was read last are compared by the mark.
+        let lacks_known = !known && list.lacks_known_changes(run, set.id)?;
+        let went_back = self.shows_step_back(run, &list, member.until)?;
         set.with(|draft| {
             draft.met.lost_changes |= lacks_known;
             draft.met.went_back |= went_back;
@@ -126,5 +111,20 @@ impl ChangeDocuments {
         let passed = Passed { uri: member.uri, from: root.from, until: root.until, shape, latest };
         passed.advance(&mut read.checkpoint);
         Ok(())
+    }
+
+    /// Returns `true` if a list that ends at a time shows that the clock of the Source went back.
+    fn shows_step_back(
+        &mut self,
+        run: &SyncRun<'_>,
+        list: &KnownList<'_>,
+        until: Option<DateTime>,
+    ) -> Result<bool, Error> {
+        let mut went_back = list.lacks_newest_change(run)?;
+        let is_next = |newest: &mut DateTime| !ends_long_before(until, *newest);
+        if let Some(newest) = self.went_back.take_if(is_next) {
+            went_back |= !has_change_of(list.document, newest)?;
+        }
+        Ok(went_back)
     }
 }

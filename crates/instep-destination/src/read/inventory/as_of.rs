@@ -9,7 +9,7 @@ use crate::{
     discover::CapabilitySet,
     draft::Draft,
     plan::IndexMember,
-    read::{Changes, ReadChanges, archives::archived_lists},
+    read::{Changes, ReadChanges, Unchanged, archives::archived_lists},
     run::{SetRun, SyncRun},
     state::Checkpoint,
 };
@@ -77,7 +77,7 @@ impl Inventory {
         set.with(|draft| draft.take_back_from(end, first));
         let mut checkpoint = Checkpoint::new();
         checkpoint.datetime = Some(as_of);
-        let changes = Changes::look(run, found, &checkpoint, true).await?.or_lost()?;
+        let changes = Changes::look(run, found, &checkpoint, Unchanged::Read).await?.or_lost()?;
         let mut read = changes.read(run, found, set, Checkpoint::new()).await?;
         if !read.lost.is_empty() {
             // A past state that lacks changes would be wrong, so a lost document is an error.
@@ -101,5 +101,5 @@ impl Inventory {
 async fn reaches_back(run: &mut SyncRun<'_>, found: &CapabilitySet, time: DateTime) -> Result<bool, Error> {
     let mut checkpoint = Checkpoint::new();
     checkpoint.datetime = Some(time);
-    Ok(Changes::look(run, found, &checkpoint, true).await?.are_complete())
+    Ok(Changes::look(run, found, &checkpoint, Unchanged::Read).await?.are_complete())
 }

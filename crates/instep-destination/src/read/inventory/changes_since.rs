@@ -7,7 +7,7 @@ use crate::{
     draft::Draft,
     error::error_chain,
     plan::{Coverage, Reach},
-    read::{Changes, LostDocument, ReadChanges},
+    read::{Changes, LostDocument, ReadChanges, Unchanged},
     run::{SetRun, SyncRun},
     state::Checkpoint,
 };
@@ -30,7 +30,7 @@ impl Inventory {
             return self.taken_back(run, found, set, at, as_of).await;
         }
         self.note_time(found, set);
-        let changes = match Changes::look(run, found, &checkpoint, true).await?.or_lost() {
+        let changes = match Changes::look(run, found, &checkpoint, Unchanged::Read).await?.or_lost() {
             Err(error) if error.loses_document() => {
                 return Ok(self.without_changes(run, set, checkpoint, &error));
             }
@@ -116,7 +116,7 @@ impl Inventory {
         found: &CapabilitySet,
         set: &mut SetRun,
     ) -> Result<Vec<LostDocument>, Error> {
-        let all = Changes::look(run, found, &Checkpoint::new(), true).await?;
+        let all = Changes::look(run, found, &Checkpoint::new(), Unchanged::Read).await?;
         let records = set.records.len();
         set.with(|draft| draft.seeks_left_out = true);
         let read = all.read(run, found, set, Checkpoint::new()).await;

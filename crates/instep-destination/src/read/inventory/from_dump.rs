@@ -10,6 +10,7 @@ use crate::{
     read::{
         applied::{is_applied, same_instant},
         dump::Dump,
+        unchanged::Unchanged,
     },
     run::{SetRun, SyncRun},
     state::DocumentRecord,
@@ -51,33 +52,34 @@ impl Inventory {
             run.reporter.lost_document(&offer.uri, &lost);
         }
         set.work(Draft::start_over).await?;
-        Self::plan_dump(run, set, dump, true).await
+        Self::plan_dump(run, set, dump, Unchanged::Read).await
     }
 
-    /// Plans the Resource Dump. `None` if it is the last applied one, unless `anew`.
+    /// Plans the Resource Dump. `None` if it is the last applied one, and unchanged documents are skipped.
     pub(super) async fn read_dump(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
         set: &mut SetRun,
-        anew: bool,
+        unchanged: Unchanged,
     ) -> Result<Option<Self>, Error> {
         let Some(dump) = Dump::look(run, found).await? else {
             let what = "The Source offers neither a Resource List nor a Resource Dump".to_owned();
             return Err(Error::Usage { what });
         };
-        Self::plan_dump(run, set, dump, anew).await
+        Self::plan_dump(run, set, dump, unchanged).await
     }
 
     async fn plan_dump(
         run: &mut SyncRun<'_>,
         set: &mut SetRun,
         mut dump: Dump,
-        anew: bool,
+        unchanged: Unchanged,
     ) -> Result<Option<Self>, Error> {
         let mut record = DocumentRecord::new(dump.uri.clone());
         record.at = dump.at;
         let applied = run.read_before(set.id, &dump.uri)?;
-        if !anew && same_instant(applied.as_ref().and_then(|record| record.at), dump.at) {
+        let applied_at = applied.as_ref().and_then(|record| record.at);
+        if unchanged == Unchanged::Skip && same_instant(applied_at, dump.at) {
             return Ok(None);
         }
         let packages = run.network.packages();

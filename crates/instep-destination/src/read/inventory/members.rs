@@ -23,13 +23,48 @@ use crate::{
 /// The number of members that are fetched ahead.
 const AHEAD: usize = 4;
 
-/// The times of the members that were read.
-#[derive(Default)]
-struct MemberTimes {
+/// An index while its members are read.
+struct IndexReading<'a> {
+    generation: Generation,
+    /// The time at which it was sent.
+    sent: Option<DateTime>,
+    /// Its digest, and that of its members if it does not change with them.
+    digest: &'a mut [u8; 32],
     /// `true` if a member is older than the index states.
-    are_mixed: bool,
-    /// `true` if that of a member is unknown.
-    are_incomplete: bool,
+    is_mixed: bool,
+    /// `true` if the time of a member is unknown.
+    lacks_times: bool,
+}
+
+/// The members that cannot be read. The first one is reported once another one was read: without any part of the index
+/// nothing is known, and the inventory is lost (O48).
+#[derive(Default)]
+struct LostMembers {
+    is_any_read: bool,
+    first: Option<(Uri, Error)>,
+}
+
+impl LostMembers {
+    fn lose(&mut self, run: &mut SyncRun<'_>, uri: Uri, error: Error) {
+        if !self.is_any_read && self.first.is_none() {
+            self.first = Some((uri, error));
+        } else {
+            run.reporter.lost_document(&uri, &error);
+        }
+    }
+
+    /// Reports the first one.
+    ///
+    /// # Errors
+    /// With its error, if no member was read.
+    fn settle(self, run: &mut SyncRun<'_>) -> Result<(), Error> {
+        match self.first {
+            Some((_, error)) if !self.is_any_read => return Err(error),
+            Some((uri, error)) => run.reporter.lost_document(&uri, &error),
+            None => {}
+        }
+        Ok(())
+    }
 }
 
 impl Inventory {
@@ -47,8 +82,9 @@ impl Inventory {
             self.complete = false;
             run.reporter.lost_document(&index.uri, &lost);
         }
-        let mut times = MemberTimes::default();
-        let (mut is_any_read, mut first_lost) = (false, None);
+        let mut reading =
+            IndexReading { generation, sent: index.date, digest, is_mixed: false, lacks_times: false };
+        let mut lost = LostMembers::default();
         if members.contains(&index.uri) {
             let what = "an index that contains itself (GEN-12)".to_owned();
             return Err(Error::InvalidDocument { url: index.uri.as_str().to_owned(), what });
@@ -56,21 +92,14 @@ impl Inventory {
         let mut opened = pin!(opened_ahead(run.network.documents.clone(), members, index.origin()));
         while let Some((uri, document)) = opened.next().await {
             let read = match document {
-                Ok(document) => {
-                    let member = (&uri, &document, index.date);
-                    self.read_member(run, set, member, (&generation, &mut *digest), &mut times).await
-                }
+                Ok(document) => self.read_member(run, set, &mut reading, &uri, &document).await,
                 Err(error) => Err(error.into()),
             };
             match read {
-                Ok(()) => is_any_read = true,
+                Ok(()) => lost.is_any_read = true,
                 Err(error @ (Error::InvalidDocument { .. } | Error::Unreachable { .. })) => {
                     self.complete = false;
-                    if !is_any_read && first_lost.is_none() {
-                        first_lost = Some((uri, error));
-                    } else {
-                        run.reporter.lost_document(&uri, &error);
-                    }
+                    lost.lose(run, uri, error);
                 }
                 Err(error) => return Err(error),
             }
@@ -79,18 +108,13 @@ impl Inventory {
                 return Err(Error::Interrupted);
             }
         }
-        if let Some((uri, error)) = first_lost {
-            // Without any part of the index nothing is known, and the inventory is lost (O48).
-            if !is_any_read {
-                return Err(error);
-            }
-            run.reporter.lost_document(&uri, &error);
-        }
+        lost.settle(run)?;
+        let IndexReading { generation, is_mixed, lacks_times, .. } = reading;
         // The earliest time is unknown if that of a part is (DST-2).
-        self.at = self.at.filter(|_| !times.are_incomplete);
+        self.at = self.at.filter(|_| !lacks_times);
         // If each part confirms the time that the index states for it, more is needed only to infer deletions.
         let doubtful = self.complete && (run.options.delete || generation.is_silent());
-        Ok(!times.are_mixed && (!doubtful || generation.stands(run, index).await))
+        Ok(!is_mixed && (!doubtful || generation.stands(run, index).await))
     }
 
     /// Plans the entries of a member, and adds its digest to that of the index if the index does not change with it.
@@ -98,9 +122,9 @@ impl Inventory {
         &mut self,
         run: &mut SyncRun<'_>,
         set: &mut SetRun,
-        (uri, document, index_sent): (&Uri, &Document, Option<DateTime>),
-        (generation, digest): (&Generation, &mut [u8; 32]),
-        times: &mut MemberTimes,
+        index: &mut IndexReading<'_>,
+        uri: &Uri,
+        document: &Document,
     ) -> Result<(), Error> {
         ExpectedKind::ResourceList.check(document)?;
         if document.header.form != Form::List {
@@ -108,16 +132,16 @@ impl Inventory {
                 "an index within an index (GEN-12); its resources can be copied from its own URL".to_owned();
             return Err(Error::InvalidDocument { url: uri.as_str().to_owned(), what });
         }
-        refuse_former(uri, document, generation.stated(uri), index_sent)?;
+        refuse_former(uri, document, index.generation.stated(uri), index.sent)?;
         let at = plausible_time(run, uri, document);
-        times.are_mixed |= generation.is_before(uri, at);
+        index.is_mixed |= index.generation.is_before(uri, at);
         // A time that no clock has reached would hide every following change here too (B4).
-        let stated = plausible(generation.time_of(uri), Some(latest_time(document.date)));
+        let stated = plausible(index.generation.time_of(uri), Some(latest_time(document.date)));
         let at = at.or(stated);
-        times.are_incomplete |= at.is_none();
+        index.lacks_times |= at.is_none();
         self.at = [self.at, at].into_iter().flatten().min_by_key(DateTime::instant);
-        if !generation.tells_changes() {
-            *digest = joined(*digest, digest_of(document).await?);
+        if !index.generation.tells_changes() {
+            *index.digest = joined(*index.digest, digest_of(document).await?);
         }
         set.read_list(document, stated, self.was_applied).await
     }

@@ -51,8 +51,17 @@ impl LocalCopy {
         Ok(records::kept::read(self.state(), set)?)
     }
 
-    /// Records if a set may hold resources although their deletion is known.
-    pub(crate) fn keep_held_though_gone(&mut self, set: SetId, is_possible: bool) -> Result<(), Error> {
+    /// Records that a set may hold resources although their deletion is known.
+    pub(crate) fn expect_held_though_gone(&mut self, set: SetId) -> Result<(), Error> {
+        self.keep_held_though_gone(set, true)
+    }
+
+    /// Records that a set holds no resource whose deletion is known.
+    pub(crate) fn settle_held_though_gone(&mut self, set: SetId) -> Result<(), Error> {
+        self.keep_held_though_gone(set, false)
+    }
+
+    fn keep_held_though_gone(&mut self, set: SetId, is_possible: bool) -> Result<(), Error> {
         if records::held_though_gone::read(self.state(), set)? != is_possible {
             records::held_though_gone::write(self.state_mut()?, set, is_possible)?;
         }
@@ -96,8 +105,17 @@ impl LocalCopy {
         }
     }
 
-    /// Records if the inventory of a set is older than the one that was applied.
-    pub(crate) fn keep_older_inventory(&mut self, set: SetId, is_older: bool) -> Result<(), Error> {
+    /// Records that the inventory of a set was refused, because it is older than the one that was applied.
+    pub(crate) fn note_older_inventory(&mut self, set: SetId) -> Result<(), Error> {
+        self.keep_older_inventory(set, true)
+    }
+
+    /// Records that the inventory of a set is not older than the one that was applied.
+    pub(crate) fn settle_older_inventory(&mut self, set: SetId) -> Result<(), Error> {
+        self.keep_older_inventory(set, false)
+    }
+
+    fn keep_older_inventory(&mut self, set: SetId, is_older: bool) -> Result<(), Error> {
         if self.has_older_inventory(set)? == is_older {
             return Ok(());
         }
@@ -117,13 +135,17 @@ impl LocalCopy {
         }
     }
 
-    /// Records that the clock of a set's Source went back behind a time; `is_over` if a later inventory was applied.
-    pub(crate) fn keep_clock_step(
-        &mut self,
-        set: SetId,
-        behind: DateTime,
-        is_over: bool,
-    ) -> Result<(), Error> {
+    /// Records that the clock of a set's Source went back behind a time.
+    pub(crate) fn note_clock_step(&mut self, set: SetId, behind: DateTime) -> Result<(), Error> {
+        self.keep_clock_step(set, behind, false)
+    }
+
+    /// Records that an inventory of a later time was applied since the clock of a set's Source went back.
+    pub(crate) fn settle_clock_step(&mut self, set: SetId, later: DateTime) -> Result<(), Error> {
+        self.keep_clock_step(set, later, true)
+    }
+
+    fn keep_clock_step(&mut self, set: SetId, behind: DateTime, is_over: bool) -> Result<(), Error> {
         match self.doubts_of(set) {
             Some(doubts) => doubts.clock_step = Some((behind, is_over)),
             None => records::clock_step::write(self.state_mut()?, set, behind, is_over)?,

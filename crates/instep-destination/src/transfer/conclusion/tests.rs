@@ -17,7 +17,7 @@ async fn o653_the_checkpoint_stays_if_an_action_came_to_no_outcome() {
         let is_wrong = planned > 0 && cfg!(debug_assertions);
         let mut run = SyncRun::begin(&options, &monitor, RunLimits::of(&options), LocalCopy::take).unwrap();
         let id = run.copy.state_mut().unwrap().set("http://example.com/capabilitylist.xml").unwrap();
-        let set = run.new_plan(id, false).unwrap();
+        let set = run.new_plan_without_pending(id).unwrap();
         run.tally = TransferTally { planned, done: 0 };
         let mut checkpoint = Checkpoint::new();
         checkpoint.datetime = Some(DateTime::from_unix_seconds(1_700_000_000));

@@ -64,7 +64,7 @@ impl EndlessList {
             // The list began again at the datestamp of its last record, which was there a moment ago: the answer
             // "no records" is wrong, and the list is read from its beginning.
             Answered::End if at.is_ordered && self.begun_again_from == Some(at.began_from) => {
-                (at.is_ordered, at.began_from) = (false, at.next_from);
+                at.begin_unordered();
             }
             Answered::End => return Ok(true),
             Answered::Again => {
@@ -118,7 +118,7 @@ impl Harvest<'_> {
         identity: &mut RepositoryIdentity,
     ) -> Result<bool, HarvestError> {
         let mut endless = EndlessList::default();
-        let mut size = ListSize::resume(at.token.is_none(), at.began_from != at.next_from);
+        let mut size = ListSize::resume(at);
         let mut has_errors = false;
         loop {
             if (self.ends)() {
@@ -139,7 +139,7 @@ impl Harvest<'_> {
                     self.end(at, &size, &url, is_cut, has_errors);
                     return Ok(true);
                 }
-                if at.began_from == at.next_from {
+                if !at.has_begun_later() {
                     size = ListSize::begin();
                 } else if at.began_from == began_from {
                     size.begin_again();
@@ -162,9 +162,9 @@ impl Harvest<'_> {
             }
             size.count(&response, identity.granularity);
             if at.token.is_none() {
-                if size.lacks_rest() && at.began_from != at.next_from {
+                if size.lacks_rest() && at.has_begun_later() {
                     // Its records are in another order than that of their datestamps: the older ones are still to come.
-                    (at.is_ordered, at.began_from) = (false, at.next_from);
+                    at.begin_unordered();
                     (endless.circle, size) = (Circle::default(), ListSize::begin());
                     continue;
                 }
@@ -178,7 +178,7 @@ impl Harvest<'_> {
     fn end(&self, at: &mut ListPosition, size: &ListSize, url: &str, is_cut: bool, has_errors: bool) {
         let shortage = size.shortage();
         // A list that began again at its last datestamp lacks older records if it is in another order.
-        let is_suspect = has_errors || at.began_from != at.next_from;
+        let is_suspect = has_errors || at.has_begun_later();
         let is_complete = size.is_complete();
         // Some repositories cut each list off: one comparison is enough for them.
         let is_first_cut = is_cut && at.inventoried_at.is_none();

@@ -39,6 +39,16 @@ impl ListPosition {
         self.reached_at = self.reached_at.max(datestamp);
     }
 
+    /// Returns `true` if the list lost its token, and began again at its last datestamp.
+    pub(crate) fn has_begun_later(&self) -> bool {
+        self.began_from != self.next_from
+    }
+
+    /// Makes the list begin again where it began first, because its records are not in the order of their datestamps.
+    pub(crate) fn begin_unordered(&mut self) {
+        (self.is_ordered, self.began_from) = (false, self.next_from);
+    }
+
     /// Notes that the list may lack records although it has ended: nothing is deleted because of it, and the next comparison
     /// is made also if the repository lists deletions.
     pub(crate) fn doubt(&mut self) {

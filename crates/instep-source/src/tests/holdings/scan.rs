@@ -272,7 +272,8 @@ fn a_check_tells_what_differs_and_records_nothing() {
     folder.write("unknown", "new");
     let before = folder.catalogue.snapshot().unwrap().head();
     let mut reported = Vec::new();
-    let report = check(&folder.holdings, &folder.catalogue, &folder.options, true, &NoMonitor, &mut |it| {
+    let options = folder.options.clone().of_every_file();
+    let report = check(&folder.holdings, &folder.catalogue, &options, &NoMonitor, &mut |it| {
         reported.push((it.uri.as_str()["http://x/".len()..].to_owned(), it.kind));
     });
     assert_eq!(report.unwrap().hashed, 3);

@@ -53,18 +53,7 @@ pub(super) fn draft(folder: &Path, config_option: &str) -> anyhow::Result<Config
     let contents = look(folder)?;
     // Escaped as for a shell: a name may have blanks or quotes, and a line break would end the comment in the file.
     let shown = shell_argument(&folder.display().to_string());
-    let more = if contents.files >= MOST_FILES { " or more" } else { "" };
-    let size = format!("{}{more}, {}", counted(contents.files, "file"), bytes(contents.bytes));
-    let mut text = format!(
-        "# instep: publish {shown} ({size})\n\
-         #\n\
-         #   instep publish {shown}{config_option} --dry-run     see what would be published\n\
-         #   instep publish {shown}{config_option}               write documents beside the files, for any web server\n\
-         #   instep serve {shown}{config_option}                 publish and serve, and notice changes at once\n\
-         #\n\
-         # All options: instep publish --help, instep serve --help\n\n\
-         [publish]\n"
-    );
+    let mut text = head_lines(&contents, &shown, config_option);
     let base = published_at(folder)?;
     // With the URL of the example, readers would know the resources by names that nobody answers.
     let before = if base.is_some() { "Read it" } else { "Set base-url in it" };
@@ -83,25 +72,53 @@ pub(super) fn draft(folder: &Path, config_option: &str) -> anyhow::Result<Config
         let private = counted(contents.private, "file");
         text.push_str(&format!("# {private} cannot be read by everybody and will not be published.\n\n"));
     }
-    let dump = if contents.bytes <= SMALL { "dump" } else { "# dump" };
-    text.push_str(&format!(
-        "# A Resource Dump packs all resources, so that a first copy needs few requests. It takes {} here.\n\
-         {dump} = \"always\"\n\n\
-         # A Change Dump packs changed resources; past states are kept for it.\n\
-         # change-dump = true\n\n\
-         [serve]\n\
-         # Address and port of the server.\n\
-         listen = \"{listen}\"\n\n\
-         # Certificate and key, read again on SIGHUP.\n\
-         # tls-cert = \"/etc/ssl/example.org/chain.pem\"\n\
-         # tls-key = \"/etc/ssl/example.org/key.pem\"\n",
-        bytes(contents.bytes)
-    ));
+    text.push_str(&dump_lines(contents.bytes));
+    text.push_str(&server_lines(&listen));
     let next = vec![
         format!("instep publish {shown}{config_option} --dry-run"),
         format!("instep serve {shown}{config_option}"),
     ];
     Ok(ConfigDraft { kind: "source", text, before, next })
+}
+
+/// Returns the first lines, with the commands that use the file.
+fn head_lines(contents: &FolderSurvey, shown: &str, config_option: &str) -> String {
+    let more = if contents.files >= MOST_FILES { " or more" } else { "" };
+    let size = format!("{}{more}, {}", counted(contents.files, "file"), bytes(contents.bytes));
+    format!(
+        "# instep: publish {shown} ({size})\n\
+         #\n\
+         #   instep publish {shown}{config_option} --dry-run     see what would be published\n\
+         #   instep publish {shown}{config_option}               write documents beside the files, for any web server\n\
+         #   instep serve {shown}{config_option}                 publish and serve, and notice changes at once\n\
+         #\n\
+         # All options: instep publish --help, instep serve --help\n\n\
+         [publish]\n"
+    )
+}
+
+/// Returns the lines of the dumps for a content of a size in bytes.
+fn dump_lines(size: u64) -> String {
+    let dump = if size <= SMALL { "dump" } else { "# dump" };
+    format!(
+        "# A Resource Dump packs all resources, so that a first copy needs few requests. It takes {} here.\n\
+         {dump} = \"always\"\n\n\
+         # A Change Dump packs changed resources; past states are kept for it.\n\
+         # change-dump = true\n\n",
+        bytes(size)
+    )
+}
+
+/// Returns the lines of the server at an address.
+fn server_lines(listen: &str) -> String {
+    format!(
+        "[serve]\n\
+         # Address and port of the server.\n\
+         listen = \"{listen}\"\n\n\
+         # Certificate and key, read again on SIGHUP.\n\
+         # tls-cert = \"/etc/ssl/example.org/chain.pem\"\n\
+         # tls-key = \"/etc/ssl/example.org/key.pem\"\n"
+    )
 }
 
 /// Returns the lines of the base URL: that of an earlier publication, or an example.
