@@ -176,6 +176,27 @@ fn incremental_does_not_advance_past_a_lost_package() {
 }
 
 #[test]
+fn o1078_beside_a_lost_package_the_changes_of_the_change_lists_are_applied() {
+    let copy = Copy::laid_out(|layout| (layout.change_dump, layout.contents) = (true, false));
+    deleting(&copy);
+    copy.source.put("a.txt", "packed");
+    copy.source.rotate();
+    copy.source.freeze(&["changedump.xml", "changedump-000001.zip"]);
+    copy.source.gap();
+    copy.source.put("b.txt", "listed");
+    copy.source.fail_always("changedump-000001.zip", Fault::Body(b"cut off".to_vec()));
+    for requested in [1, 0] {
+        let run = deleting(&copy);
+        let held = ["a.txt", "b.txt"].map(|path| copy.read(path).unwrap_or_default());
+        assert_eq!((run.exit_code(), held), (3, ["one", "listed"].map(str::to_owned)), "{:?}", run.heard);
+        assert_eq!(requests(&copy, &["b.txt"]), [requested]);
+    }
+    copy.source.heal();
+    let run = deleting(&copy);
+    assert_eq!((run.exit_code(), copy.differences()), (0, vec![]), "{:?}", run.heard);
+}
+
+#[test]
 fn d40_change_dumps_that_begin_too_late_are_a_gap() {
     let copy = with_change_dump();
     deleting(&copy);

@@ -11,8 +11,8 @@ use crate::{
         former::{refuse_former, refuse_older},
         kind::unusable_members,
         known_changes::{
-            ends_long_before, has_change_of, lacks_known_changes, lacks_newest_change, newest_to_keep,
-            reported_unusable,
+            ends_long_before, has_change_of, has_newest_of_last, lacks_known_changes, lacks_newest_change,
+            newest_to_keep, reported_unusable,
         },
         passed::{Passed, ReadChanges},
     },
@@ -46,6 +46,7 @@ impl ChangeDocuments {
         let went_back = self.went_back.is_some() && read.lost.is_empty();
         set.with(|draft| draft.met.went_back |= went_back);
         // The list that was read last stays that of the checkpoint, and an unchanged index would lead to it alone (O665).
+        read.lacks_last = self.lacks_last;
         let is_whole = read.lost.is_empty() && !self.lacks_last;
         self.remember_top(run, set, is_whole)?;
         Ok(read)
@@ -104,6 +105,7 @@ impl ChangeDocuments {
         if let Some(newest) = self.went_back.take_if(is_next) {
             went_back |= !has_change_of(&document, newest)?;
         }
+        self.lacks_last = self.lacks_last && !has_newest_of_last(run, set.id, &document)?;
         set.with(|draft| {
             draft.met.lost_changes |= lacks_known;
             draft.met.went_back |= went_back;
