@@ -4,7 +4,7 @@ use instep_destination::{Strategy, Via};
 use instep_testkit::Fault;
 use resourcesync::{Algorithm, Link, MediaType, Relation, Uri};
 
-use crate::support::{Copy, Run, in_step, many, reversed};
+use crate::support::{Copy, Run, in_step, many, reversed, without};
 
 /// Returns a Source of three resources that offers changes only in Change Dumps.
 fn with_change_dump() -> Copy {
@@ -173,6 +173,30 @@ fn incremental_does_not_advance_past_a_lost_package() {
     );
     copy.source.heal();
     assert_eq!((deleting(&copy).exit_code(), copy.differences()), (0, vec![]));
+}
+
+#[test]
+fn o1081_a_package_of_changes_with_the_loc_of_another_one_is_lost() {
+    let copy = with_change_dump();
+    copy.source.lay_out(|layout| layout.contents = false);
+    deleting(&copy);
+    copy.source.freeze(&["resourcelist.xml"]);
+    copy.source.put("a.txt", "of the first package");
+    copy.source.rotate();
+    copy.source.put("b.txt", "of the second one");
+    copy.source.rotate();
+    copy.source.rewrite("changedump.xml", |text| {
+        let text = without(&without(&text, "length"), "hash");
+        text.replace("changedump-000002.zip", "changedump-000001.zip")
+    });
+    for _ in 0..2 {
+        let run = deleting(&copy);
+        assert_eq!((run.exit_code(), run.report().is_in_step()), (3, false), "{:?}", run.heard);
+        assert_eq!(copy.read("a.txt").as_deref(), Some("of the first package"));
+    }
+    copy.source.heal();
+    let run = deleting(&copy);
+    assert_eq!((run.exit_code(), copy.differences()), (0, vec![]), "{:?}", run.heard);
 }
 
 #[test]
