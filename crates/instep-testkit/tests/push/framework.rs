@@ -130,7 +130,7 @@ fn o1077_a_set_whose_entry_cannot_be_used_is_not_taken_for_withdrawn() {
         let list = source.capability_list_url();
         let description = ".well-known/resourcesync";
         let entry = format!("<loc>{list}</loc>");
-        source.rewrite(description, move |text| text.replace(&entry, "<loc></loc>"));
+        source.rewrite(description, move |text| text.replace(&entry, "<loc>http://[</loc>"));
         let before = source.requests_for(description);
         channel.say(framework(&source, &list, "capabilitylist", "deleted"));
         // The first request is for the answer to the message, and the second one for a look at the Source.
