@@ -312,6 +312,26 @@ fn o411_a_list_without_later_changes_may_be_a_replayed_one() {
 }
 
 #[test]
+fn o1082_a_later_inventory_makes_up_for_an_older_change_list() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "after the backup");
+    copy.source.put("b.txt", "as well");
+    copy.sync();
+    copy.source.put("b.txt", "two");
+    lose(&copy.source, "/b.txt");
+    for run in [copy.sync(), copy.sync()] {
+        assert_eq!(refused(&run), Some(Guard::TimeWentBack), "{:?}", run.heard);
+    }
+    copy.source.snapshot();
+    assert_eq!(copy.audit().0.unwrap().differing, 1);
+    for run in [copy.sync(), copy.sync()] {
+        in_step(&copy, &run);
+        assert!(run.report().is_in_step(), "{:?}", run.heard);
+    }
+}
+
+#[test]
 fn o945_changes_of_lists_that_begin_earlier_than_before_are_not_taken_for_known() {
     for change_index in [false, true] {
         let copy = Copy::laid_out(|layout| layout.change_index = change_index);
