@@ -148,8 +148,12 @@ class AuditReport:
 
     @property
     def is_same(self) -> bool:
-        """``True`` if everything was compared and is the same."""
-        return self.exit_code == 0
+        """``True`` if everything was compared and is the same, and the documents show all that the Source has.
+
+        Compared with no Source, as with ``offline=True``, the files of the copy alone count.
+        """
+        coverage = self.summary.get("coverage") or {"known": "complete"}
+        return self.exit_code == 0 and bool(coverage["known"] == "complete")
 
 
 @dataclass(frozen=True)

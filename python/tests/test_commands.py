@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -51,6 +52,21 @@ def test_a_folder_is_published_copied_and_compared(source: Source, tmp_path: pat
     audited = instep.audit(source.url, copy)
     assert (audited.differing, audited.is_same) == (1, False)
     assert [(item.letter, item.uri) for item in audited.items] == [("~", f"{source.url}file3.txt")]
+
+
+def test_o1076_a_copy_is_not_the_same_if_the_documents_do_not_show_all_that_the_source_has(
+    source: Source, tmp_path: pathlib.Path
+) -> None:
+    source.fill(2)
+    source.publish()
+    copy = tmp_path / "copy"
+    instep.sync(source.url, copy)
+    listed = source.folder / "resourcesync" / "resourcelist.xml"
+    listed.write_text(re.sub(' at="[^"]*"', "", listed.read_text()))
+    audited = instep.audit(source.url, copy)
+    assert audited.summary["coverage"] == {"known": "unknown"}
+    assert (audited.same, audited.exit_code, audited.is_same) == (2, 0, False)
+    assert instep.audit(str(copy), offline=True).is_same
 
 
 def test_the_documents_of_a_source_are_read_from_its_urls(source: Source) -> None:

@@ -211,7 +211,7 @@ fn for_guard(guard: Guard) -> Option<&'static str> {
         Guard::Empty => Some("If the Source is meant to be empty, allow it with --allow-empty"),
         Guard::TimeWentBack => Some(
             "A cache on the way may have an old list: run the command again later. If the Source was restored from a backup, \
-             this ends with its next change; its operator can also begin new lists, with instep catalogue restore",
+             this ends with its next change or inventory; its operator can also begin new lists, with instep catalogue restore",
         ),
         Guard::Frozen => Some("Accept an older Source with a larger --max-age, or without it"),
         Guard::MarkerMissing => Some(

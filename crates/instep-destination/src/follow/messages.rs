@@ -196,8 +196,9 @@ impl SyncRun<'_> {
         match self.network.open(&above, Some(document), None).await {
             Ok(Some(found)) if above != *document => {
                 let mut listed = false;
-                found.for_each(|entry| listed |= entry.loc == *document)?;
-                Ok(!listed)
+                let unusable = found.for_each_usable(|entry| listed |= entry.loc == *document)?;
+                // An entry that cannot be used may be that of the document (O709).
+                Ok(!listed && unusable == 0)
             }
             Ok(_) => Ok(false),
             Err(error) if is_gone(&error) => Ok(true),

@@ -2,11 +2,14 @@
 
 use resourcesync::{DateTime, Form, Uri};
 
-use super::change_lists::{ChangeDocuments, MemberDocument};
+use super::{
+    change_lists::{ChangeDocuments, MemberDocument},
+    kind::unusable_members,
+};
 use crate::{
     Error,
     discover::CapabilitySet,
-    plan::{IndexMember, Reach, members_to_read},
+    plan::{IndexMember, Reach, count_repeated, members_to_read},
     run::SyncRun,
 };
 
@@ -22,7 +25,12 @@ impl ChangeDocuments {
     ) -> Result<(), Error> {
         let Some(offer) = set.get(&self.kind.archive()) else { return Ok(()) };
         let mut archived = match archived_lists(run, set, &offer.uri).await {
-            Ok(archived) => archived,
+            Ok((archived, None)) => archived,
+            // A list that is lost may be one within the gap.
+            Ok((_, Some(error))) => {
+                run.reporter.lost_document(&offer.uri, &error);
+                return Ok(());
+            }
             Err(error) if error.loses_document() => {
                 run.reporter.lost_document(&offer.uri, &error);
                 return Ok(());
@@ -52,29 +60,38 @@ impl ChangeDocuments {
     }
 }
 
-/// Returns the lists of an archive, or of all archives under an index (ARC-12), oldest first.
+/// Returns the lists of an archive, or of all archives under an index (ARC-12), oldest first; and the error for others that
+/// entries without a usable `loc` of their own, or an index within the index, should name.
 pub(crate) async fn archived_lists(
     run: &mut SyncRun<'_>,
     set: &CapabilitySet,
     uri: &Uri,
-) -> Result<Vec<IndexMember>, Error> {
-    let mut members = Vec::new();
+) -> Result<(Vec<IndexMember>, Option<Error>), Error> {
+    let (mut members, mut lost) = (Vec::new(), None);
     let mut archives = vec![uri.clone()];
     let mut indexes = 1;
     while let Some(uri) = archives.pop() {
         let Some(document) = run.network.open(&uri, set.capability_list.as_ref(), None).await? else {
             continue;
         };
-        if document.header.form == Form::List {
-            document.for_each(|entry| members.push(IndexMember::from(entry)))?;
-        } else if indexes > 0 {
-            indexes -= 1;
-            document.for_each(|entry| archives.push(entry.loc.clone()))?;
-        }
+        let unusable = match document.header.form {
+            Form::List => document.for_each_usable(|entry| members.push(IndexMember::from(entry)))?,
+            Form::Index if indexes > 0 => {
+                indexes -= 1;
+                document.for_each_usable(|entry| archives.push(entry.loc.clone()))?
+            }
+            Form::Index => {
+                let (url, what) = (uri.as_str().to_owned(), "an index within an index (GEN-12)".to_owned());
+                lost.get_or_insert(Error::InvalidDocument { url, what });
+                0
+            }
+        };
+        lost = lost.or(unusable_members(&uri, unusable));
     }
+    lost = lost.or(unusable_members(uri, count_repeated(&members)));
     // They are sorted by their times. If one has no time, the order of the archive counts.
     if members.iter().all(|member| member.from.or(member.at).is_some()) {
         members.sort_by_key(|member| member.from.or(member.at).map(|time| time.instant()));
     }
-    Ok(members)
+    Ok((members, lost))
 }

@@ -16,7 +16,7 @@ use crate::{
     clock::latest_time,
     documents::Document,
     error::BesideUrl as _,
-    plan::{IndexMember, Shape, members_to_read, plausible, put_oldest_first},
+    plan::{IndexMember, Shape, count_repeated, members_to_read, plausible, put_oldest_first},
     run::{SetRun, SyncRun, record_of},
     state::{Checkpoint, PassedEntry},
     transfer::package::Packages,
@@ -191,11 +191,12 @@ async fn read_manifest(
 impl PackageList {
     /// Adds the packages of a Change Dump that may hold a change since the checkpoint, oldest first. A closed one that
     /// was read is not among them, although its end is the checkpoint. Times that no clock has reached are none (O382).
-    /// Returns the number of packages without a usable `loc`.
+    /// Returns the number of packages without a usable `loc`, or with that of another one.
     fn add_new_of(&mut self, dump: &Document, checkpoint: &Checkpoint) -> Result<u64, Error> {
         let latest = Some(latest_time(dump.date));
         let mut members = Vec::new();
         dump.for_each(|entry| members.push(IndexMember::from(entry)))?;
+        let repeated = count_repeated(&members);
         let is_newest_first = put_oldest_first(&mut members);
         let mut first = 0;
         if let Some(last) = checkpoint.last.as_ref().filter(|last| last.datetime.is_some())
@@ -214,7 +215,7 @@ impl PackageList {
             first += place.unwrap_or(left.len());
         }
         if is_newest_first {
-            return self.add_newest(dump, members.len() - first);
+            return Ok(self.add_newest(dump, members.len() - first)? + repeated);
         }
         self.add_all_of(dump, true, |place| place >= first)
     }

@@ -48,8 +48,8 @@ pub(crate) struct ChangeDocuments {
     went_back: Option<DateTime>,
     /// `true` if activities of the collection that they are made of cannot be used.
     lacks_activities: bool,
-    /// `true` if they are those from before the list that was read last (O768).
-    pub(super) lacks_last: bool,
+    /// `true` if they are those from before the list that was read last (O768), unless one of them has the changes of that.
+    lacks_last: bool,
 }
 
 #[derive(Debug)]

@@ -136,14 +136,14 @@ impl Changes {
     ) -> Result<ReadChanges, Error> {
         let by_dumps = self.dumps_are_better();
         let begin_earlier = self.begin_earlier(run)?;
-        let lacks_last = self.lists.as_ref().is_some_and(|lists| lists.lacks_last);
         let Self { lists, dumps, lost } = self;
         let mut read = match (lists, dumps) {
             (lists, Some(dumps)) if by_dumps => {
-                let mut read = dumps.read_packages(run, set, from).await?;
-                // If a package was lost the checkpoint stays before it, and must not pass it by a list.
-                if read.complete && lists.is_some() {
-                    read.complete_by_lists(run, found, set).await?;
+                let mut read = dumps.read_packages(run, set, from.clone()).await?;
+                match lists {
+                    Some(_) if read.complete => read.complete_by_lists(run, found, set).await?,
+                    Some(lists) => read.supplement_by_lists(run, set, lists, from).await?,
+                    None => {}
                 }
                 read
             }
@@ -157,7 +157,7 @@ impl Changes {
             (None, _) => ReadChanges::without_packages(run, from),
         };
         read.lost.extend(lost);
-        let held = run.state().checkpoint(set.id)?.filter(|_| lacks_last);
+        let held = run.state().checkpoint(set.id)?.filter(|_| read.lacks_last);
         let is_restored = held.as_ref().is_some_and(|held| is_later(read.checkpoint.datetime, held.datetime));
         if let Some(Checkpoint { document, position, leading, .. }) = held.filter(|_| !is_restored) {
             // Without a later change, a cache may have the former index. The next run must still find that it lacks the list.
@@ -195,8 +195,26 @@ impl ReadChanges {
             self.seam = ChangeSeam::of(self.checkpoint.datetime, lists.reach);
             let mut read = lists.read(run, set, self.checkpoint.clone()).await?;
             self.checkpoint = read.checkpoint;
+            self.lacks_last = read.lacks_last;
             self.lost.append(&mut read.lost);
         }
+        Ok(())
+    }
+
+    /// Reads the Change Lists beside Change Dumps of which a package is lost: they may have its changes, and have later ones.
+    /// The checkpoint stays before the lost package, so that the next run reads the lists again.
+    async fn supplement_by_lists(
+        &mut self,
+        run: &mut SyncRun<'_>,
+        set: &mut SetRun,
+        lists: ChangeDocuments,
+        from: Checkpoint,
+    ) -> Result<(), Error> {
+        let records = set.records.len();
+        let mut read = lists.read(run, set, from).await?;
+        set.records.truncate(records);
+        self.lacks_last = read.lacks_last;
+        self.lost.append(&mut read.lost);
         Ok(())
     }
 

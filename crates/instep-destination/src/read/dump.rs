@@ -14,7 +14,7 @@ use crate::{
     Error, ProblemKind,
     discover::{CapabilitySet, Offer},
     documents::Document,
-    plan::check_inventory_time,
+    plan::{IndexMember, check_inventory_time, count_repeated},
     run::{SetRun, SyncRun},
     transfer::package::Packages,
 };
@@ -53,9 +53,9 @@ impl Dump {
             return Ok(Some(dump));
         }
         let mut members = Vec::new();
-        let unusable = top.for_each_usable(|entry| members.push((entry.loc.clone(), entry.metadata.at)))?;
-        dump.lose_members(run, &top.uri, unusable);
-        for (uri, stated) in members {
+        let unusable = top.for_each_usable(|entry| members.push(IndexMember::from(entry)))?;
+        dump.lose_members(run, &top.uri, unusable + count_repeated(&members));
+        for IndexMember { uri, at: stated, .. } in members {
             // A member that cannot be read costs only its own content, and not the dump (B11).
             let added = match run.network.open(&uri, Some(&top.uri), None).await {
                 Ok(Some(member)) => match ExpectedKind::ResourceDump.check_list(&member) {
@@ -193,22 +193,23 @@ impl Dump {
 
 impl PackageList {
     /// Adds the packages that a dump names, if they are wanted by their position, and returns the number of those without a
-    /// usable `loc`. `changes` is `true` for a Change Dump.
+    /// usable `loc`, or with that of another one. `changes` is `true` for a Change Dump.
     pub(super) fn add_all_of(
         &mut self,
         dump: &Document,
         changes: bool,
         is_wanted: impl Fn(usize) -> bool,
     ) -> Result<u64, Error> {
-        let (speaker, mut place, mut added) = (dump.origin(), 0, Ok(()));
+        let (speaker, mut named, mut added) = (dump.origin(), Vec::new(), Ok(()));
         let unusable = dump.for_each_usable(|entry| {
-            if added.is_ok() && is_wanted(place) {
+            let wanted = is_wanted(named.len());
+            named.push(IndexMember::from(entry));
+            if added.is_ok() && wanted {
                 let (entry, speaker) = (entry.clone(), speaker.clone());
                 added = self.push(DumpPackage { changes, entry, speaker, manifest: None, open: None });
             }
-            place += 1;
         })?;
-        added.map(|()| unusable)
+        added.map(|()| unusable + count_repeated(&named))
     }
 
     /// Returns each package with its manifest, or with the fault that prevents reading it. A few are fetched ahead.

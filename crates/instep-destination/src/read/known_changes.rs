@@ -1,7 +1,7 @@
 //! Comparisons of Change Lists with what an earlier run read of them: they may lack changes that were applied, or show that
 //! the clock of the Source went back.
 
-use resourcesync::{DateTime, Uri};
+use resourcesync::{DateTime, Uri, value::Precision};
 
 use crate::{
     Error,
@@ -90,10 +90,13 @@ pub(super) fn ends_long_before(until: Option<DateTime>, change: DateTime) -> boo
 
 /// Returns `true` if a list has a change of a time.
 pub(super) fn has_change_of(list: &Document, time: DateTime) -> Result<bool, Error> {
+    has_change(list, |own| own.unix_micros() == time.unix_micros())
+}
+
+/// Returns `true` if a list has a change whose time is a wanted one.
+fn has_change(list: &Document, is_wanted: impl Fn(DateTime) -> bool) -> Result<bool, Error> {
     let (shape, mut has_it) = (shape_of(list)?, false);
-    list.for_each(|entry| {
-        has_it |= shape.own_time(entry).is_some_and(|own| own.unix_micros() == time.unix_micros());
-    })?;
+    list.for_each(|entry| has_it |= shape.own_time(entry).is_some_and(&is_wanted))?;
     Ok(has_it)
 }
 
@@ -142,6 +145,16 @@ pub(super) fn lacks_read_last(
     let began = run.believed(run.state().document(&last)?.and_then(|record| record.at));
     let is_named = members.iter().any(|member| member.uri == last);
     Ok(!is_named && began.is_some_and(|began| begins.end() <= began.instant()))
+}
+
+/// Returns `true` if a list has the newest change of the list that was read last: the Source has merged its lists, and was not
+/// restored (O768). Times of days do not show that, because an earlier change may have the same one.
+pub(super) fn has_newest_of_last(run: &SyncRun<'_>, set: SetId, list: &Document) -> Result<bool, Error> {
+    let Some(last) = run.state().checkpoint(set)?.and_then(|held| held.document) else { return Ok(false) };
+    let record = run.state().document(&last)?;
+    let newest = record.map(|record| newest_change(run, &record)).transpose()?.flatten();
+    let Some(newest) = newest else { return Ok(false) };
+    has_change(list, |own| own.precision() >= Precision::Second && own.unix_micros() == newest.unix_micros())
 }
 
 /// Returns `true` if the clock of the Source may have gone back since the lists were read: one of them ends before it

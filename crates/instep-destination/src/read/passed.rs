@@ -26,6 +26,8 @@ pub(crate) struct ReadChanges {
     pub(crate) lost: Vec<LostDocument>,
     /// `None` if no change can be missing between Change Dumps and the Change Lists that were read after them.
     pub(crate) seam: Option<ChangeSeam>,
+    /// `true` if the Change Lists are those from before the list that was read last (O768).
+    pub(super) lacks_last: bool,
 }
 
 /// The place between Change Dumps and Change Lists at which changes may be missing.
@@ -53,7 +55,7 @@ impl ReadChanges {
     /// Returns the result of changes that have no packages.
     pub(crate) fn without_packages(run: &SyncRun<'_>, checkpoint: Checkpoint) -> Self {
         let packages = PackageList::new(run.network.documents.folder());
-        Self { checkpoint, packages, complete: true, lost: Vec::new(), seam: None }
+        Self { checkpoint, packages, complete: true, lost: Vec::new(), seam: None, lacks_last: false }
     }
 
     /// Takes note that a list is lost.

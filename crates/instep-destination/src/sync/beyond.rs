@@ -3,7 +3,7 @@
 use resourcesync::{Capability, DateTime};
 
 use crate::{
-    Error, ProblemKind, Strategy, Via,
+    Error, Guard, ProblemKind, Strategy, Via,
     discover::CapabilitySet,
     error::BesideUrl as _,
     plan::{Choice, Coverage},
@@ -91,7 +91,8 @@ impl SyncRun<'_> {
     }
 
     /// Folds changes over the plan. If some are missing among them, the checkpoint stays (O786), and those that the copy has
-    /// are passed over: otherwise each run would request their resources again (O863).
+    /// are passed over: otherwise each run would request their resources again (O863). An older list is refused (D36), but
+    /// counts as lost if there is an inventory from after the time that the copy has reached: it has all changes until then.
     pub(super) async fn read_new(
         &mut self,
         found: &CapabilitySet,
@@ -101,9 +102,30 @@ impl SyncRun<'_> {
     ) -> Result<ReadChanges, Error> {
         let passes_over_known = found.lacks_changes && !self.must_look_anew(set.id)?;
         set.with(|draft| draft.seeks_left_out = passes_over_known);
-        let read = changes.read(self, found, set, since).await;
+        let read = changes.read(self, found, set, since.clone()).await;
         set.with(|draft| draft.seeks_left_out = false);
-        read
+        match (read, since.document.clone()) {
+            (Err(older @ Error::Refused { guard: Guard::TimeWentBack, .. }), Some(list))
+                if self.has_inventory_after(found, since.datetime).await? =>
+            {
+                let mut read = ReadChanges::without_packages(self, since);
+                read.lost.push((list, older));
+                Ok(read)
+            }
+            (read, _) => read,
+        }
+    }
+
+    /// Returns `true` if the Source has an inventory from after a time that may be read.
+    async fn has_inventory_after(
+        &mut self,
+        found: &CapabilitySet,
+        time: Option<DateTime>,
+    ) -> Result<bool, Error> {
+        match time.filter(|_| self.options.via == Via::Cheapest) {
+            Some(time) => Inventory::is_later_than(self, found, time).await,
+            None => Ok(false),
+        }
     }
 
     /// Returns the reason to read an inventory although changes were planned: some of them are missing, or their
@@ -114,15 +136,15 @@ impl SyncRun<'_> {
         set: &SetRun,
         lost: &[LostDocument],
     ) -> Option<String> {
-        if let Some((_, error)) = lost.first() {
-            return self.can_do_without(error, found).then(|| {
-                // Sources need not keep Change Lists (DST-10).
-                if is_gone(error) {
-                    format!("a gap: a Change List since then is gone ({error})")
-                } else {
-                    format!("changes are lost: {error}")
-                }
-            });
+        match lost.first() {
+            None => {}
+            Some((_, Error::Refused { what, .. })) => return Some(what.clone()),
+            Some((_, error)) if !self.can_do_without(error, found) => return None,
+            // Sources need not keep Change Lists (DST-10).
+            Some((_, error)) if is_gone(error) => {
+                return Some(format!("a gap: a Change List since then is gone ({error})"));
+            }
+            Some((_, error)) => return Some(format!("changes are lost: {error}")),
         }
         if !found.has_inventory() {
             return None;

@@ -133,8 +133,8 @@ impl SyncRun<'_> {
         let Some(inventory) = inventory else {
             return self.plan_listed(found, set, changes, held.unwrap_or_default()).await;
         };
-        // Sources need not keep Change Lists (DST-10).
-        lost.retain(|(_, error)| !is_gone(error));
+        // Sources need not keep Change Lists (DST-10), and the inventory is later than a list that was refused.
+        lost.retain(|(_, error)| error.loses_document() && !is_gone(error));
         lost.extend(changes.into_iter().flat_map(|changes| changes.lost));
         self.reporter.lost_documents(&lost);
         let mut read = inventory.followed_by_changes(self, found, set, held.as_ref()).await?;

@@ -35,6 +35,13 @@ fn o103_a_source_is_imported_once_in_whatever_spelling_and_never_with_its_login(
 }
 
 #[test]
+fn o1075_a_host_in_letters_outside_of_ascii_is_imported_in_its_ascii_form() {
+    let text = "https://b\u{fc}cher.example:8080/rs\nhttps://xn--bcher-kva.example:8080/rs\n";
+    let url = "https://xn--bcher-kva.example:8080/rs".to_owned();
+    assert_eq!(read(text, ImportFormat::List), [(None, url)], "both are one Source");
+}
+
+#[test]
 fn what_cannot_be_used_names_its_line_and_costs_itself() {
     let lists = [
         ("https://a.example/\nnonsense\nhttps://b.example/\n", ImportFormat::List, 2, 2),

@@ -4,7 +4,7 @@ use instep_destination::{Strategy, Via};
 use instep_testkit::Fault;
 use resourcesync::{Algorithm, Link, MediaType, Relation, Uri};
 
-use crate::support::{Copy, Run, in_step, many, reversed};
+use crate::support::{Copy, Run, in_step, many, reversed, without};
 
 /// Returns a Source of three resources that offers changes only in Change Dumps.
 fn with_change_dump() -> Copy {
@@ -173,6 +173,51 @@ fn incremental_does_not_advance_past_a_lost_package() {
     );
     copy.source.heal();
     assert_eq!((deleting(&copy).exit_code(), copy.differences()), (0, vec![]));
+}
+
+#[test]
+fn o1081_a_package_of_changes_with_the_loc_of_another_one_is_lost() {
+    let copy = with_change_dump();
+    copy.source.lay_out(|layout| layout.contents = false);
+    deleting(&copy);
+    copy.source.freeze(&["resourcelist.xml"]);
+    copy.source.put("a.txt", "of the first package");
+    copy.source.rotate();
+    copy.source.put("b.txt", "of the second one");
+    copy.source.rotate();
+    copy.source.rewrite("changedump.xml", |text| {
+        let text = without(&without(&text, "length"), "hash");
+        text.replace("changedump-000002.zip", "changedump-000001.zip")
+    });
+    for _ in 0..2 {
+        let run = deleting(&copy);
+        assert_eq!((run.exit_code(), run.report().is_in_step()), (3, false), "{:?}", run.heard);
+        assert_eq!(copy.read("a.txt").as_deref(), Some("of the first package"));
+    }
+    copy.source.heal();
+    let run = deleting(&copy);
+    assert_eq!((run.exit_code(), copy.differences()), (0, vec![]), "{:?}", run.heard);
+}
+
+#[test]
+fn o1078_beside_a_lost_package_the_changes_of_the_change_lists_are_applied() {
+    let copy = Copy::laid_out(|layout| (layout.change_dump, layout.contents) = (true, false));
+    deleting(&copy);
+    copy.source.put("a.txt", "packed");
+    copy.source.rotate();
+    copy.source.freeze(&["changedump.xml", "changedump-000001.zip"]);
+    copy.source.gap();
+    copy.source.put("b.txt", "listed");
+    copy.source.fail_always("changedump-000001.zip", Fault::Body(b"cut off".to_vec()));
+    for requested in [1, 0] {
+        let run = deleting(&copy);
+        let held = ["a.txt", "b.txt"].map(|path| copy.read(path).unwrap_or_default());
+        assert_eq!((run.exit_code(), held), (3, ["one", "listed"].map(str::to_owned)), "{:?}", run.heard);
+        assert_eq!(requests(&copy, &["b.txt"]), [requested]);
+    }
+    copy.source.heal();
+    let run = deleting(&copy);
+    assert_eq!((run.exit_code(), copy.differences()), (0, vec![]), "{:?}", run.heard);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use instep_destination::{Shutdown, Strategy};
 use instep_testkit::Fault;
 
-use crate::support::{Copy, in_step, reversed, without};
+use crate::support::{Copy, SPACES, in_step, reversed, without};
 
 #[test]
 fn d40_a_gap_falls_back_to_a_baseline_and_says_so() {
@@ -64,6 +64,43 @@ fn a_gap_is_closed_by_the_archive_where_that_reaches_back() {
     assert!(run.heard.notes.iter().any(|note| note.contains("archive")), "{:?}", run.heard.notes);
     assert_eq!(copy.source.requests_for("resourcelist.xml"), 1, "the first run only");
     assert_eq!(copy.differences(), [""; 0]);
+}
+
+#[test]
+fn o1080_an_archive_with_an_entry_that_cannot_be_used_closes_no_gap() {
+    let copy = Copy::of_three();
+    copy.sync();
+    let archived = |number: u32, path: &str| {
+        copy.source.put(path, "in a list that is archived");
+        copy.source.rotate();
+        let name = format!("changelist-{number:06}.xml");
+        let list = String::from_utf8(copy.source.document(&name).unwrap()).unwrap();
+        let from = list.split(" from=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+        (copy.source.url(&name), from)
+    };
+    let ((first, begins), (second, next)) = (archived(1, "a.txt"), archived(2, "b.txt"));
+    let archive = |second: &str| {
+        let entry = |loc: &str, from: &str| {
+            format!("<url><loc>{loc}</loc><rs:md capability='changelist' from='{from}'/></url>")
+        };
+        let root = "<rs:md capability='changelist-archive'/>";
+        let entries = entry(&first, &begins) + &entry(second, &next);
+        copy.source.serve("archive.xml", format!("<urlset {SPACES}>{root}{entries}</urlset>"));
+    };
+    let offer = format!(
+        "<url><loc>{}</loc><rs:md capability=\"changelist-archive\"/></url></urlset>",
+        copy.source.url("archive.xml")
+    );
+    copy.source.rewrite("capabilitylist.xml", move |text| text.replace("</urlset>", &offer));
+    copy.source.rewrite("changelist.xml", |text| {
+        let (first, last) = (text.find("<sitemap>").unwrap(), text.rfind("<sitemap>").unwrap());
+        format!("{}{}", &text[..first], &text[last..])
+    });
+    archive("");
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().is_in_step()), (3, false), "{:?}", run.heard);
+    archive(&second);
+    in_step(&copy, &copy.sync());
 }
 
 #[test]

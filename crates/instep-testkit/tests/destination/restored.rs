@@ -317,6 +317,26 @@ fn o411_a_list_without_later_changes_may_be_a_replayed_one() {
 }
 
 #[test]
+fn o1082_a_later_inventory_makes_up_for_an_older_change_list() {
+    let copy = Copy::of_three();
+    copy.sync();
+    copy.source.put("a.txt", "after the backup");
+    copy.source.put("b.txt", "as well");
+    copy.sync();
+    copy.source.put("b.txt", "two");
+    lose(&copy.source, "/b.txt");
+    for run in [copy.sync(), copy.sync()] {
+        assert_eq!(refused(&run), Some(Guard::TimeWentBack), "{:?}", run.heard);
+    }
+    copy.source.snapshot();
+    assert_eq!(copy.audit().0.unwrap().differing, 1);
+    for run in [copy.sync(), copy.sync()] {
+        in_step(&copy, &run);
+        assert!(run.report().is_in_step(), "{:?}", run.heard);
+    }
+}
+
+#[test]
 fn o945_changes_of_lists_that_begin_earlier_than_before_are_not_taken_for_known() {
     for change_index in [false, true] {
         let copy = Copy::laid_out(|layout| layout.change_index = change_index);
@@ -493,4 +513,50 @@ fn o665_an_unchanged_index_of_a_restored_source_leads_to_the_lists_that_it_names
     let run = copy.sync();
     assert_eq!((run.exit_code(), coverage(&run)), (0, Some(Coverage::Unknown)), "{:?}", run.heard);
     assert_eq!(copy.read("b.txt").as_deref(), Some("after the restoration"));
+}
+
+#[test]
+fn o1079_a_source_that_merges_its_change_lists_does_not_count_as_restored() {
+    let copy = Copy::of_three();
+    let source = &copy.source;
+    let offers = [
+        ("list.xml", "<rs:md capability='resourcelist'/>"),
+        ("changes.xml", "<rs:md capability='changelist'/>"),
+    ];
+    source.serve("capabilitylist.xml", document(source, "capabilitylist", "", &offers));
+    let entries = [("a.txt", "<rs:md length='3'/>"), ("b.txt", "<rs:md length='3'/>")];
+    source.serve("list.xml", document(source, "resourcelist", "at='2026-01-02T00:00:01Z'", &entries));
+    let open = "from='2026-01-02T00:00:01Z'";
+    let index = |lists: &[(&str, &str)]| {
+        let member = |(path, times): &(&str, &str)| {
+            format!("<sitemap><loc>{}</loc><rs:md {times}/></sitemap>", source.url(path))
+        };
+        let members: String = lists.iter().map(member).collect();
+        let root = format!("<rs:md capability='changelist' {open}/>");
+        source.serve("changes.xml", format!("<sitemapindex {SPACES}>{root}{members}</sitemapindex>"));
+    };
+    let list = |path: &str, times: &str, changes: &[(&str, &str)]| {
+        source.serve(path, document(source, "changelist", times, changes));
+    };
+    let first = ("b.txt", "<rs:md change='updated' datetime='2026-01-02T00:00:02Z' length='3'/>");
+    let second = ("a.txt", "<rs:md change='updated' datetime='2026-01-02T00:00:05Z' length='7'/>");
+    let third = ("b.txt", "<rs:md change='updated' datetime='2026-01-02T00:00:09Z' length='5'/>");
+    source.put("a.txt", "changed");
+    let (closed, next) =
+        ("from='2026-01-02T00:00:01Z' until='2026-01-02T00:00:04Z'", "from='2026-01-02T00:00:04Z'");
+    list("1.xml", closed, &[first]);
+    list("2.xml", next, &[second]);
+    index(&[("1.xml", closed), ("2.xml", next)]);
+    assert!(copy.sync().report().is_in_step());
+
+    list("merged.xml", open, &[first, second]);
+    index(&[("merged.xml", open)]);
+    let run = copy.sync();
+    assert!(run.report().is_in_step(), "{:?}", run.heard);
+    source.put("b.txt", "later");
+    list("merged.xml", open, &[first, second, third]);
+    for run in [copy.sync(), copy.sync()] {
+        assert!(run.report().is_in_step(), "{:?}", run.heard);
+        assert_eq!(copy.read("b.txt").as_deref(), Some("later"));
+    }
 }

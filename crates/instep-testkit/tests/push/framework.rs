@@ -120,6 +120,28 @@ fn fn_2_a_withdrawn_capability_list_ends_following_and_deletes_nothing() {
 }
 
 #[test]
+fn o1077_a_set_whose_entry_cannot_be_used_is_not_taken_for_withdrawn() {
+    let mut channel = Channel::open();
+    let source = topical(None, &[("framework", &channel.socket())]);
+    let following = Following::of(&source, &[&channel.origin()]);
+    let report = following.during(|| {
+        channel.opened.blocking_recv().unwrap();
+        source.wait_for("changelist-000001.xml", 2);
+        let list = source.capability_list_url();
+        let description = ".well-known/resourcesync";
+        let entry = format!("<loc>{list}</loc>");
+        source.rewrite(description, move |text| text.replace(&entry, "<loc>http://[</loc>"));
+        let before = source.requests_for(description);
+        channel.say(framework(&source, &list, "capabilitylist", "deleted"));
+        // The first request is for the answer to the message, and the second one for a look at the Source.
+        source.wait_for(description, before + 2);
+    });
+    let heard = following.heard();
+    assert_eq!(report.outcome, Outcome::Interrupted, "{heard:?}");
+    assert!(!heard.notes.iter().any(|note| note.contains("is withdrawn")), "{heard:?}");
+}
+
+#[test]
 fn o498_a_channel_is_opened_with_the_credentials_of_its_own_origin() {
     for (is_its_own, sent) in [(true, "Bearer secret"), (false, "")] {
         let mut channel = Channel::open();

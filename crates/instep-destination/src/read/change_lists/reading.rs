@@ -10,7 +10,7 @@ use crate::{
     read::{
         former::refuse_older,
         kind::unusable_members,
-        known_changes::{KnownList, ends_long_before, has_change_of, newest_to_keep},
+        known_changes::{KnownList, ends_long_before, has_change_of, has_newest_of_last, newest_to_keep},
         passed::{Passed, ReadChanges},
     },
     records::DocumentNote,
@@ -43,6 +43,7 @@ impl ChangeDocuments {
         let went_back = self.went_back.is_some() && read.lost.is_empty();
         set.with(|draft| draft.met.went_back |= went_back);
         // The list that was read last stays that of the checkpoint, and an unchanged index would lead to it alone (O665).
+        read.lacks_last = self.lacks_last;
         let is_whole = read.lost.is_empty() && !self.lacks_last;
         self.remember_top(run, set, is_whole)?;
         Ok(read)
@@ -89,6 +90,7 @@ impl ChangeDocuments {
         // The entries of the list that was read last are compared by the mark.
         let lacks_known = !known && list.lacks_known_changes(run, set.id)?;
         let went_back = self.shows_step_back(run, &list, member.until)?;
+        self.lacks_last = self.lacks_last && !has_newest_of_last(run, set.id, &document)?;
         set.with(|draft| {
             draft.met.lost_changes |= lacks_known;
             draft.met.went_back |= went_back;

@@ -25,7 +25,11 @@ impl Inventory {
     ) -> Result<Self, Error> {
         let mut lists: Vec<IndexMember> = Vec::new();
         if let Some(archive) = found.get(&Capability::ResourceListArchive) {
-            lists = archived_lists(run, found, &archive.uri).await?;
+            let (archived, lost) = archived_lists(run, found, &archive.uri).await?;
+            if let Some(lost) = lost {
+                run.reporter.lost_document(&archive.uri, &lost);
+            }
+            lists = archived;
         }
         if let Some(current) = found.get(&Capability::ResourceList) {
             let document = run.network.open(&current.uri, found.capability_list.as_ref(), None).await?;
