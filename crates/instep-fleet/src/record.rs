@@ -176,8 +176,8 @@ impl FleetRecord {
                 rows::put(statements, &added, from_file, (now, pacing))?;
             }
             // Checked after all changes, because one file may exchange the folders of two Sources.
-            let places = (&*self.dir, &*Self::own_folder(&self.dir));
-            folders::expect_apart(places, statements, definitions, &damaged)?;
+            let own = Self::own_folder(&self.dir);
+            folders::expect_apart(&self.dir, &own, statements, definitions, &damaged)?;
             logged.map_or(Ok(()), |action| self.note_each(statements, now, action, definitions))
         })
     }

@@ -76,7 +76,8 @@ impl Live {
     pub(crate) fn start(
         mut publisher: Publisher,
         options: LiveOptions,
-        (channels, overview): (Box<dyn Announce + Send>, state::Sender<Arc<Overview>>),
+        channels: Box<dyn Announce + Send>,
+        overview: state::Sender<Arc<Overview>>,
         monitor: Arc<dyn PublishMonitor>,
     ) -> Result<Self, Error> {
         let (sender, receiver) = mpsc::sync_channel(BACKLOG);

@@ -245,7 +245,7 @@ impl Source {
         let (overview_sender, overview) = watch::channel(Arc::default());
         let app = site.open(source, channels.site, overview, &monitor)?;
         let former = Moves::of(source)?;
-        let live = Live::start(publisher, live, (channels.announcer, overview_sender), monitor)?;
+        let live = Live::start(publisher, live, channels.announcer, overview_sender, monitor)?;
         let admin = Arc::new(Admin { recorder, requests: live.requests(), overview: live.overview() });
         Ok(Self { live, app, former, ending, admin })
     }

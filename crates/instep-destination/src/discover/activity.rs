@@ -50,7 +50,7 @@ pub(super) async fn read(
     let (capability, text) = translate(walk.finish().into_iter());
     let document = documents.keep(&uri, text.as_bytes()).map_err(|source| invalid(&uri, source))?;
     let lacks_changes = walk.lacks_changes();
-    let mut found = found(asked_for, way, (capability, document), walk.troubles);
+    let mut found = found(asked_for, way, capability, document, walk.troubles);
     found.sets.iter_mut().for_each(|set| set.lacks_changes = lacks_changes);
     Ok(found)
 }
@@ -58,7 +58,8 @@ pub(super) async fn read(
 fn found(
     asked_for: &Uri,
     way: Way,
-    (capability, document): (Capability, Document),
+    capability: Capability,
+    document: Document,
     troubles: Vec<Trouble>,
 ) -> Discovered {
     let mut offer = Offer::new(document.uri.clone(), Vec::new());

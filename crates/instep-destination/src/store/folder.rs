@@ -83,7 +83,7 @@ impl FolderStore {
 
     fn sink(&self, file: File, name: StagedName) -> FolderStagingSink {
         let (staging, parts) = (Arc::clone(&self.staging), self.parts.clone());
-        FolderStagingSink::new((file, name), staging, parts, self.options.reserve)
+        FolderStagingSink::new(file, name, staging, parts, self.options.reserve)
     }
 }
 

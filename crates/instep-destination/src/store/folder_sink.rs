@@ -38,7 +38,8 @@ pub(super) struct FolderStagingSink {
 
 impl FolderStagingSink {
     pub(super) fn new(
-        (file, name): (File, StagedName),
+        file: File,
+        name: StagedName,
         staging: Arc<Staging>,
         parts: PartsInUse,
         reserve: Option<u64>,

@@ -165,7 +165,7 @@ impl OpenPackage {
         let metadata = &entry.metadata;
         let missing = || PackageError::NoMember { name: entry.loc.as_str().to_owned() };
         let member = self.zip.bitstream(metadata.path.as_ref().ok_or_else(missing)?)?;
-        stage_from(member, entry, &*self.store, (self.verify, self.packed))
+        stage_from(member, entry, &*self.store, self.verify, self.packed)
     }
 
     /// Stages the bitstream of an entry, as [`Self::stage`] does. `None` if the package lacks it as listed, with the reason
@@ -197,7 +197,8 @@ fn stage_from(
     mut member: impl Read,
     entry: &Entry,
     store: &dyn StagingArea,
-    (verify, packed): (Verify, Option<DateTime>),
+    verify: Verify,
+    packed: Option<DateTime>,
 ) -> Result<Arrival, FetchError> {
     let mut expected = Expected::of(&entry.metadata);
     let stage = || store.stage(&expected.algorithms(verify));

@@ -107,7 +107,7 @@ impl Fleet {
             if let Some(news) = news {
                 fleet.0.monitor.note(&news);
             }
-            let ending = fleet.state().conclude(&definition, (hold, &outcome), seconds());
+            let ending = fleet.state().conclude(&definition, hold, &outcome, seconds());
             match ending {
                 // The loop, which this wakes, tries again what failed, and says so.
                 Some(ending) => {
@@ -231,7 +231,7 @@ impl Fleet {
         };
         let folder = FleetRecord::own_folder(&state.options().dir);
         let ending = Shutdown::new();
-        let task = tokio::spawn(watching::watch((options, folder), state.callbacks(), ending.clone(), news));
+        let task = tokio::spawn(watching::watch(options, folder, state.callbacks(), ending.clone(), news));
         state.watched(SourceWatch { definition: source.definition.clone(), ending, task });
     }
 }

@@ -154,7 +154,8 @@ impl SeatRequests {
     /// Requests seats. The kept ones are counted first, so that no transfer beyond them begins meanwhile.
     async fn ask(
         &self,
-        (me, limit): (WorkerId, u64),
+        me: WorkerId,
+        limit: u64,
         now: Duration,
         asked: &[(Origin, u64)],
     ) -> Result<(), FleetError> {
@@ -166,7 +167,7 @@ impl SeatRequests {
             if lanes.me() == me { asked.iter().map(request).collect() } else { BTreeMap::new() }
         });
         let names: Vec<_> = requests.keys().cloned().collect();
-        let answers = self.record.work(move |record| record.ask_lanes((me, limit), &requests)).await;
+        let answers = self.record.work(move |record| record.ask_lanes(me, limit, &requests)).await;
         self.lanes(|lanes| {
             // An answer to a worker that this process was before grants nothing any more.
             if lanes.me() != me {
@@ -194,7 +195,7 @@ impl SeatRequests {
     }
 
     /// Does everything that is due.
-    pub(super) async fn work(&self, (me, limit): (WorkerId, u64), now: Duration) -> Result<(), FleetError> {
+    pub(super) async fn work(&self, me: WorkerId, limit: u64, now: Duration) -> Result<(), FleetError> {
         self.look(me, now).await?;
         self.note(now, limit);
         let (mut left, mut asked) = (Vec::new(), Vec::new());
@@ -217,7 +218,7 @@ impl SeatRequests {
         left.retain(|lane| self.close(me, lane));
         self.leave(me, &left).await?;
         for asked in asked.chunks(AT_ONCE) {
-            self.ask((me, limit), now, asked).await?;
+            self.ask(me, limit, now, asked).await?;
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ impl Fleet {
                 let state = self.state();
                 (state.me(), count(state.options().access.per_host.max(1)))
             };
-            let mut done = seat_requests.work((me, limit), now).await;
+            let mut done = seat_requests.work(me, limit, now).await;
             if done.is_ok() && now.saturating_sub(swept) >= SWEEP {
                 swept = now;
                 done = seat_requests.sweep().await;

@@ -32,7 +32,8 @@ pub(super) struct SourceWatch {
 /// Calls `news` whenever a Source may have something new, until it should end. Then it ends the subscriptions at
 /// hubs. A channel that is lost is looked for in the documents of the Source again, because it may have moved.
 pub(super) async fn watch(
-    (options, folder): (SyncOptions, PathBuf),
+    options: SyncOptions,
+    folder: PathBuf,
     callbacks: Option<SharedCallbacks>,
     ending: Shutdown,
     news: impl Fn() + Send,

@@ -12,7 +12,8 @@ use crate::{FleetError, definition::SourceDefinition, name::SourceName};
 /// Refuses Sources whose folders overlap with another one's, or with the folder of the fleet or the one within it that is
 /// its `own`. Folders that earlier versions allowed stay.
 pub(super) fn expect_apart(
-    (fleet, own): (&Path, &Path),
+    fleet: &Path,
+    own: &Path,
     statements: &dyn Statements,
     added: &[SourceDefinition],
     damaged: &dyn Fn(FieldFault) -> FleetError,

@@ -40,7 +40,8 @@ impl FleetRecord {
     /// `None` if the worker was removed.
     pub(crate) fn ask_lanes(
         &self,
-        (worker, limit): (WorkerId, u64),
+        worker: WorkerId,
+        limit: u64,
         requests: &BTreeMap<String, LaneRequest>,
     ) -> Result<Option<Vec<AnsweredLane>>, FleetError> {
         let mut answers = None;
@@ -51,7 +52,7 @@ impl FleetRecord {
             }
             let mut given = Vec::new();
             for (lane, request) in requests {
-                given.push(self.ask_lane(statements, (worker, limit), lane, request)?);
+                given.push(self.ask_lane(statements, worker, limit, lane, request)?);
             }
             answers = Some(given);
             Ok(())
@@ -62,7 +63,8 @@ impl FleetRecord {
     fn ask_lane(
         &self,
         statements: &dyn Statements,
-        (worker, limit): (WorkerId, u64),
+        worker: WorkerId,
+        limit: u64,
         lane: &str,
         request: &LaneRequest,
     ) -> Result<AnsweredLane, FleetError> {

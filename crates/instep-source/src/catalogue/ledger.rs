@@ -45,7 +45,7 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
             }
             self.expects_new = true;
             recorded.created += 1;
-            return self.log(&Change::Created, resource.sets, &resource.uri, (None, &resource.state));
+            return self.log(&Change::Created, resource.sets, &resource.uri, None, &resource.state);
         };
         self.expects_new = false;
         if same_bytes(&held.state) {
@@ -55,8 +55,8 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
         self.replace(&held, resource, 1)?;
         self.log_membership(&held, resource)?;
         if held.uri == resource.uri {
-            let states = (Some(&held.state), &resource.state);
-            self.log(&Change::Updated, held.sets & resource.sets, &resource.uri, states)?;
+            let (sets, before) = (held.sets & resource.sets, Some(&held.state));
+            self.log(&Change::Updated, sets, &resource.uri, before, &resource.state)?;
         }
         Ok(())
     }
@@ -97,7 +97,7 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
             return Ok(());
         }
         recorded.deleted += 1;
-        self.log(&Change::Deleted, left, &held.uri, (Some(&held.state), &ResourceState::new()))
+        self.log(&Change::Deleted, left, &held.uri, Some(&held.state), &ResourceState::new())
     }
 
     /// Logs the changes of membership: in a set that the resource enters it is created, and in one that it leaves it
@@ -108,8 +108,8 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
         } else {
             (held.sets, next.sets)
         };
-        self.log(&Change::Deleted, left, &held.uri, (Some(&held.state), &ResourceState::new()))?;
-        self.log(&Change::Created, entered, &next.uri, (None, &next.state))
+        self.log(&Change::Deleted, left, &held.uri, Some(&held.state), &ResourceState::new())?;
+        self.log(&Change::Created, entered, &next.uri, None, &next.state)
     }
 
     /// Adds an entry to the change log for the sets whose baseline is complete, with the states before and after.
@@ -118,7 +118,8 @@ impl<'a, R: LedgerRows> ChangeLog<'a, R> {
         change: &Change,
         sets: u64,
         uri: &Uri,
-        (before, state): (Option<&ResourceState>, &ResourceState),
+        before: Option<&ResourceState>,
+        state: &ResourceState,
     ) -> Result<(), CatalogueError> {
         if sets != 0 {
             self.head.revision += 1;

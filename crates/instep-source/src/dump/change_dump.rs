@@ -57,7 +57,8 @@ impl ChangePackages<'_> {
     /// an addition to the lists, which are published without it.
     pub(crate) fn pack(
         &self,
-        (number, set): (u8, &SetPolicy),
+        number: u8,
+        set: &SetPolicy,
         held: PublishedChangeDump,
         sink: &mut FolderSink,
         documents: &mut BTreeMap<String, PublishedDocument>,

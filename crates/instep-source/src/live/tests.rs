@@ -17,7 +17,7 @@ fn start(options: PublishOptions, monitor: Arc<RecordingMonitor>) -> Live {
     let live = LiveOptions { watch: false, scan_every: often, interval: often };
     let overview = state::channel(Arc::new(Overview::default())).0;
     let publisher = Publisher::open(options).unwrap();
-    Live::start(publisher, live, (Box::new(Unannounced), overview), monitor).unwrap()
+    Live::start(publisher, live, Box::new(Unannounced), overview, monitor).unwrap()
 }
 
 fn folder() -> (tempfile::TempDir, PublishOptions) {

@@ -114,7 +114,7 @@ impl SourceContext {
         }
         for (number, set, held, pending) in held_all {
             let dump = if due && pending && !packages.lacks_room.get() {
-                packages.pack((number, set), held, sink, &mut before.published.documents)?
+                packages.pack(number, set, held, sink, &mut before.published.documents)?
             } else {
                 held
             };

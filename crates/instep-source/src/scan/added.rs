@@ -14,7 +14,8 @@ pub(super) fn add(
     state: &mut ResourceState,
     known: Option<&ResourceState>,
     algorithms: &[Algorithm],
-    (root, path): (&Root, &[u8]),
+    root: &Root,
+    path: &[u8],
 ) -> io::Result<bool> {
     let same = known.filter(|known| known.digests.agrees_with(&state.digests) == Some(true));
     for digest in same.into_iter().flat_map(|known| known.digests.iter()) {

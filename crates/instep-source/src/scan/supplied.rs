@@ -118,7 +118,8 @@ impl<'a> Merge<'a, '_> {
             &mut resource.state,
             known.as_ref().map(|known| &known.state),
             &self.options.algorithms,
-            (root, &path),
+            root,
+            &path,
         );
         match added {
             Ok(true) => {}

@@ -196,7 +196,8 @@ impl ExportTally {
     fn problem(&mut self, uri: &str, what: &str, output: &Output) {
         self.problems += 1;
         output.problem(
-            (LineLevel::Warn, &format!("{uri}: {what}")),
+            LineLevel::Warn,
+            &format!("{uri}: {what}"),
             json!({ "severity": "error", "kind": "storage", "uri": uri, "what": what, "hint": null }),
         );
     }

@@ -171,8 +171,7 @@ fn folder_or_objects(text: &str) -> Result<PathBuf, String> {
 fn show_faults(unpacked: &Unpacked, output: &Output) -> bool {
     for fault in &unpacked.faults {
         let archive = unpacked.manifest.display().to_string();
-        output
-            .problem((LineLevel::Warn, fault), json!({ "subject": archive, "what": fault, "skipped": true }));
+        output.problem(LineLevel::Warn, fault, json!({ "subject": archive, "what": fault, "skipped": true }));
     }
     if unpacked.elsewhere > 0 {
         let elsewhere = counted(unpacked.elsewhere, "record");

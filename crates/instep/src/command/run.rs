@@ -212,12 +212,12 @@ async fn keep(
         None => None,
     };
     let monitor = Arc::clone(&display) as Arc<dyn FleetMonitor>;
-    let Some(fleet) = opened((setup.options, setup.sources), monitor, &shutdown).await? else {
+    let Some(fleet) = opened(setup.options, setup.sources, monitor, &shutdown).await? else {
         return Ok(());
     };
     let number = fleet.sources().len() as u64;
     let server =
-        listener.map(|listener| FleetServer::new(listener, &dir, setup.access, (fleet.clone(), display)));
+        listener.map(|listener| FleetServer::new(listener, &dir, setup.access, fleet.clone(), display));
     output.closing(format!("Fleet in {}: {}", dir.display(), counted(number, "Source")));
     if number == 0 {
         output.note("Add a Source with: instep source add URL (with the same --fleet or --state)");

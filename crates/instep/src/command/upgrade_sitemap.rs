@@ -166,7 +166,8 @@ fn show(faults: &EntryFaults, output: &Output) {
     problems.extend(refused.map(|refused| (format!("{}: {}", at(refused.position), refused.what), true)));
     for (what, skipped) in problems {
         output.problem(
-            (LineLevel::Error, &format!("! {}: {}", name(&subject), name(&what))),
+            LineLevel::Error,
+            &format!("! {}: {}", name(&subject), name(&what)),
             json!({ "subject": subject, "what": what, "skipped": skipped }),
         );
     }

@@ -14,7 +14,8 @@ use crate::exit::Exit;
 ///
 /// Errors: as for [`Fleet::open`].
 pub(crate) async fn opened(
-    (options, sources): (FleetOptions, Vec<SourceDefinition>),
+    options: FleetOptions,
+    sources: Vec<SourceDefinition>,
     monitor: Arc<dyn FleetMonitor>,
     shutdown: &Shutdown,
 ) -> anyhow::Result<Option<Fleet>> {

@@ -181,8 +181,8 @@ impl RunCounts {
         text.family("instep_transfers_limit", "gauge", each(|traffic| traffic.most_transfers as u64));
         text.kind("instep_fetch_seconds", "histogram");
         for (host, traffic) in &self.hosts {
-            let waited = (&traffic.latencies[..], traffic.waited.as_secs_f64());
-            text.histogram("instep_fetch_seconds", ("host", host), &Traffic::BOUNDS, waited);
+            let (label, sum) = (("host", host.as_str()), traffic.waited.as_secs_f64());
+            text.histogram("instep_fetch_seconds", label, &Traffic::BOUNDS, &traffic.latencies, sum);
         }
     }
 }

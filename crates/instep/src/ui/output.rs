@@ -100,7 +100,7 @@ impl Output {
     }
 
     /// Writes a problem once: as a line on standard error for people, or as an object for programs.
-    pub(crate) fn problem(&self, (level, line): (LineLevel, &str), fields: impl Serialize) {
+    pub(crate) fn problem(&self, level: LineLevel, line: &str, fields: impl Serialize) {
         if self.json {
             self.object("problem", fields);
         } else {

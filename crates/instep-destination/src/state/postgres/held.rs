@@ -145,7 +145,7 @@ impl ReadHeld for PostgresState {
         limit: usize,
     ) -> Result<Vec<HeldResource>, StateError> {
         if self.may_have(CopyTable::Held)? {
-            meet::surplus_after(self, (set, named), after.unwrap_or_default(), limit)
+            meet::surplus_after(self, set, named, after.unwrap_or_default(), limit)
         } else {
             Ok(Vec::new())
         }

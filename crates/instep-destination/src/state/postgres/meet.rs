@@ -96,7 +96,8 @@ fn rows_of(state: &PostgresState, uris: &[&str]) -> Result<Vec<HeldResource>, St
 /// Returns the next rows of a set that no part of its list has named.
 pub(super) fn surplus_after(
     state: &PostgresState,
-    (set, named): (SetId, &RowSet),
+    set: SetId,
+    named: &RowSet,
     after: &str,
     limit: usize,
 ) -> Result<Vec<HeldResource>, StateError> {

@@ -140,7 +140,7 @@ impl ReadHeld for SqliteState {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<HeldResource>, StateError> {
-        meet::surplus_after(&self.connection, (set, named), after, limit).map_err(|source| self.error(source))
+        meet::surplus_after(&self.connection, set, named, after, limit).map_err(|source| self.error(source))
     }
 }
 

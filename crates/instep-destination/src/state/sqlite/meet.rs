@@ -66,7 +66,8 @@ fn walk<'p>(
 /// Returns the next rows of a set that no part of its list has named.
 pub(super) fn surplus_after(
     connection: &Connection,
-    (set, named): (SetId, &RowSet),
+    set: SetId,
+    named: &RowSet,
     after: Option<&str>,
     limit: usize,
 ) -> rusqlite::Result<Vec<HeldResource>> {

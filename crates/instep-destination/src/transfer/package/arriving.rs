@@ -245,7 +245,7 @@ impl PackageReader {
         }
         let bytes = self.package.bytes(member).ok()?;
         let packed = self.read.as_ref().and_then(|(manifest, _)| packed_at(manifest));
-        let how = (self.packages.fetcher.verify(), packed);
-        stage_from(bytes, entry, &**self.packages.fetcher.store(), how).ok()
+        let fetcher = &self.packages.fetcher;
+        stage_from(bytes, entry, &**fetcher.store(), fetcher.verify(), packed).ok()
     }
 }

@@ -20,7 +20,8 @@ impl FleetState {
     pub(in crate::fleet) fn conclude(
         &mut self,
         definition: &SourceDefinition,
-        (hold, outcome): (SourceHold, &LookOutcome),
+        hold: SourceHold,
+        outcome: &LookOutcome,
         now: i64,
     ) -> Option<LookEnding> {
         let name = &definition.name;
@@ -230,7 +231,7 @@ mod tests {
         let mut look = |verdict, exit_code| {
             let source = FleetSource::clone(state.sources.get(&definition.name).unwrap());
             let outcome = LookOutcome { verdict: Some(verdict), exit_code, ..LookOutcome::default() };
-            let standing = state.conclude(&definition, (source.hold, &outcome), 2_000).unwrap().standing;
+            let standing = state.conclude(&definition, source.hold, &outcome, 2_000).unwrap().standing;
             let ended = (standing.failures, standing.exit_code);
             state.sources.insert(Arc::new(FleetSource { standing, ..source }));
             ended
@@ -251,7 +252,7 @@ mod tests {
         let (mut state, definition) = with_one_source();
         let mut look = |outcome: LookOutcome| {
             let source = FleetSource::clone(state.sources.get(&definition.name).unwrap());
-            let ending = state.conclude(&definition, (source.hold, &outcome), 2_000).unwrap();
+            let ending = state.conclude(&definition, source.hold, &outcome, 2_000).unwrap();
             let standing = ending.standing;
             let is = (standing.state(true, 2_000), standing.failures, ending.alert.map(|alert| alert.kind));
             state.sources.insert(Arc::new(FleetSource { standing, ..source }));
@@ -272,9 +273,8 @@ mod tests {
         let hold = state.sources.get(&definition.name).unwrap().hold;
         let failed =
             LookOutcome { verdict: Some(LookVerdict::Failed), exit_code: 4, ..LookOutcome::default() };
-        let due = |state: &mut FleetState| {
-            state.conclude(&definition, (hold, &failed), 2_000).unwrap().standing.due
-        };
+        let due =
+            |state: &mut FleetState| state.conclude(&definition, hold, &failed, 2_000).unwrap().standing.due;
         assert!(due(&mut state) >= 2_000 + 15 * 60);
         state.pushed.insert(definition.name.clone());
         assert_eq!(due(&mut state), 2_000 + BETWEEN_PUSHED_FAILURES);

@@ -18,7 +18,7 @@ const LIMIT: u64 = 8;
 /// Requests seats at the host. Returns the seats that are then held, and those that may be used.
 fn asked(record: &FleetRecord, worker: i64, (kept, wanted): (u64, u64)) -> Option<(u64, u64)> {
     let request = BTreeMap::from([(HOST.to_owned(), LaneRequest { kept, wanted })]);
-    let answers = record.ask_lanes((worker, LIMIT), &request).unwrap()?;
+    let answers = record.ask_lanes(worker, LIMIT, &request).unwrap()?;
     Some((answers[0].0.seat.held, answers[0].0.granted))
 }
 
@@ -61,7 +61,7 @@ pub(super) fn a_rest_is_heard_of_by_all_and_forgotten_once(at: &TestFleet) {
     let request = BTreeMap::from([(HOST.to_owned(), LaneRequest { kept: 0, wanted: 1 })]);
     two.begin_pause(HOST, pause).unwrap();
     assert_eq!(one.lanes_of(1).unwrap().pauses, [(HOST.to_owned(), pause)]);
-    let answers = two.ask_lanes((2, LIMIT), &request).unwrap().unwrap();
+    let answers = two.ask_lanes(2, LIMIT, &request).unwrap().unwrap();
     assert_eq!(answers[0].1, Some(pause), "who comes later hears of it too");
     let longer = LanePause { number: 9, length: Duration::from_secs(60) };
     one.begin_pause(HOST, longer).unwrap();

@@ -32,7 +32,7 @@ fn a_worker_of_the_version_before_goes_on_beside_newer_ones() {
     let newer = FleetRecord::open(&place).unwrap();
     newer.register(&FleetWorker { id: 2, ..newer.workers().unwrap()[0].clone() }).unwrap();
     let request = BTreeMap::from([(HOST.to_owned(), LaneRequest { kept: 0, wanted: 2 })]);
-    assert!(newer.ask_lanes((2, 8), &request).unwrap().is_some());
+    assert!(newer.ask_lanes(2, 8, &request).unwrap().is_some());
     let claim = || newer.claim(2, (&name("letters"), 3), (HOST, 4), 9).unwrap();
     assert!(matches!(claim(), Claim::NotFree(_)));
     assert_eq!(newer.looks(&name("letters")).unwrap()[0].held, 12);
@@ -47,7 +47,7 @@ fn a_worker_of_the_version_before_goes_on_beside_newer_ones() {
     assert_eq!(newer.source(&name("letters")).unwrap().hold.worker, Some(2), "not free for the other one");
     step(5);
     assert_eq!(newer.source(&name("letters")).unwrap().hold.worker, None);
-    assert_eq!(newer.ask_lanes((2, 8), &request).unwrap(), None, "it was removed");
+    assert_eq!(newer.ask_lanes(2, 8, &request).unwrap(), None, "it was removed");
     let seats = before.one("SELECT count(*) FROM seat", &[]).unwrap();
     assert_eq!(seats.get::<_, i64>(0), 0, "its seats went with it, though the other one knows of none");
 

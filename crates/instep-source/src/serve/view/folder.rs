@@ -50,7 +50,7 @@ impl SourceView {
         let mut items = BTreeMap::new();
         // The number of items of the present part of the content, of which each part gives at most `most`.
         let mut seen = 0;
-        self.visit_folder(snapshot, uri, (order, &first), &mut |item, part| {
+        self.visit_folder(snapshot, uri, order, &first, &mut |item, part| {
             seen = if part.is_first { 1 } else { seen + 1 };
             let rank = order.rank(&item.place);
             if rank >= first {
@@ -76,7 +76,7 @@ impl SourceView {
         uri: &str,
         mut visit: impl FnMut(FolderItem),
     ) -> Result<(), Error> {
-        self.visit_folder(snapshot, uri, (FolderOrder { is_uri: false }, b""), &mut |item, _| {
+        self.visit_folder(snapshot, uri, FolderOrder { is_uri: false }, b"", &mut |item, _| {
             visit(item);
             ControlFlow::Continue(())
         })
@@ -88,7 +88,8 @@ impl SourceView {
         &self,
         snapshot: &Snapshot,
         uri: &str,
-        (order, first): (FolderOrder, &[u8]),
+        order: FolderOrder,
+        first: &[u8],
         visit: &mut dyn FnMut(FolderItem, FolderPart) -> ControlFlow<()>,
     ) -> Result<(), Error> {
         let mut left = MOST_COUNTED_IN_ALL;

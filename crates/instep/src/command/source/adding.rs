@@ -178,7 +178,8 @@ impl ImportArgs {
         }
         for fault in &faults {
             output.problem(
-                (LineLevel::Error, &format!("! {shown}, {fault}")),
+                LineLevel::Error,
+                &format!("! {shown}, {fault}"),
                 json!({ "subject": shown, "what": fault.to_string(), "skipped": true }),
             );
         }

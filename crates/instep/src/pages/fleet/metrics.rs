@@ -13,7 +13,8 @@ const MOST_HOSTS: usize = 50;
 pub(super) fn text(
     fleet: &str,
     states: &BTreeMap<SourceState, usize>,
-    (figures, workers): (&FleetFigures, usize),
+    figures: &FleetFigures,
+    workers: usize,
     hosts: &BTreeMap<String, HostThroughput>,
 ) -> String {
     let mut text = Text::about_fleet(fleet);

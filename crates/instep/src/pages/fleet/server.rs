@@ -89,7 +89,8 @@ impl FleetServer {
         listening: FleetListener,
         dir: &Path,
         access: OperatorAccess,
-        (fleet, display): (Fleet, Arc<FleetDisplay>),
+        fleet: Fleet,
+        display: Arc<FleetDisplay>,
     ) -> Self {
         let FleetListener { listener, local } = listening;
         let is_local = local.ip().is_loopback();
@@ -248,7 +249,7 @@ async fn log(State(served): State<Arc<ServedFleet>>, headers: HeaderMap) -> Resp
 async fn metrics_text(State(served): State<Arc<ServedFleet>>) -> Response {
     let states = served.fleet.states();
     let (figures, workers) = (served.fleet.figures(), served.fleet.workers().len());
-    let text = metrics::text(&served.name, &states, (&figures, workers), &served.display.hosts());
+    let text = metrics::text(&served.name, &states, &figures, workers, &served.display.hosts());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }
 

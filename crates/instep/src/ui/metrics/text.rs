@@ -47,7 +47,8 @@ impl Text {
         name: &str,
         label: (&'static str, &str),
         bounds: &[f64],
-        (counts, sum): (&[u64], f64),
+        counts: &[u64],
+        sum: f64,
     ) {
         let label = (label.0, label.1.to_owned());
         let mut seen = 0;
@@ -92,7 +93,7 @@ mod tests {
     #[test]
     fn buckets_are_cumulative_and_labels_cannot_break_out() {
         let mut text = Text::about("/srv/copy");
-        text.histogram("t", ("host", "a\"}\nb"), &[0.1, 1.0], (&[2, 1, 1], 3.5));
+        text.histogram("t", ("host", "a\"}\nb"), &[0.1, 1.0], &[2, 1, 1], 3.5);
         let lines: Vec<_> = text.lines.lines().collect();
         assert_eq!(lines[0], r#"t_bucket{copy="/srv/copy",host="a\"}\nb",le="0.1"} 2"#);
         assert_eq!(lines[2], r#"t_bucket{copy="/srv/copy",host="a\"}\nb",le="+Inf"} 4"#);
