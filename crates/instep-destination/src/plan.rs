@@ -16,6 +16,7 @@ mod notification;
 mod pace;
 mod patch_chain;
 mod place;
+mod removal;
 mod selection;
 mod strategy;
 mod survey;
@@ -26,9 +27,7 @@ pub use accounting::Accounting;
 pub(crate) use condition::Condition;
 pub use coverage::Coverage;
 pub(crate) use current::{Currency, Fixity, currency, may_hide_changes, share_no_algorithm};
-pub(crate) use decide::{
-    Decision, DecisionRules, Known, LinksNamed, Rest, decide, deciding_time, is_later, removal,
-};
+pub(crate) use decide::{Decision, DecisionRules, Known, LinksNamed, Rest, decide, deciding_time, is_later};
 pub(crate) use desired::{Desired, DesiredPresence, PatchLink, PatchStep, Retrieval, resource};
 pub(crate) use difference::packed_difference;
 pub(crate) use fold::fold;
@@ -38,6 +37,7 @@ pub(crate) use notification::{Standing, standing};
 pub(crate) use pace::Pace;
 pub(crate) use patch_chain::following;
 pub(crate) use place::{Place, supersedes};
+pub(crate) use removal::removal;
 pub(crate) use selection::Selection;
 pub use strategy::Strategy;
 pub(crate) use strategy::{Choice, Situation, baseline, carrier_of_changes, choose, could_pay};

@@ -103,7 +103,9 @@ impl SyncRun<'_> {
         let planned = self.plan_or_retry(found, &mut set).await?;
         self.choose_by_metadata(&set).await?;
         self.note_limitations(&set);
-        set.delete_after(&self.other_plans.before)?;
+        if self.options.delete {
+            set.delete_after(&self.other_plans.before)?;
+        }
         self.leave_to_other_sets(&set, sets, number).await?;
         self.guard(&mut set, planned.inventory)?;
         self.report_choice(planned.choice);

@@ -73,12 +73,12 @@ impl Draft {
                     self.account.supersede(removed);
                 }
                 self.inventory.inferred += 1;
-                if !self.policy.delete {
+                // Another set may still list it: then only this set gives it up (B16).
+                let kind = removal(&held, self.set, self.policy.delete);
+                if kind == ActionKind::Keep {
                     self.keep_unnamed(&held, inventory)?;
                     continue;
                 }
-                // Another set may still list it: then only this set gives it up (B16).
-                let kind = removal(&held, self.set);
                 self.actions.push(&Action::new(kind, Desired::new(held.uri)))?;
             }
         }

@@ -226,7 +226,6 @@ impl Merging<'_> {
         }
         if let (Decision::Rest(Rest::HeldIsLater), DesiredPresence::Absent, Some(held)) =
             (decision, desired.presence, known.held)
-            && self.rules.delete
             && self.other_sets.have_what_was_deleted(held, desired.metadata.datetime)?
         {
             return Ok(Decision::Act(ActionKind::Leave));

@@ -56,7 +56,7 @@ impl Draft {
                 let mut desired = Desired::new(uri);
                 (desired.presence, desired.metadata.datetime) = (DesiredPresence::Absent, Some(deleted));
                 self.may_hold_earlier = true;
-                self.want(removal(&held, self.set), desired)?;
+                self.want(removal(&held, self.set, self.policy.delete), desired)?;
             }
         }
     }
@@ -88,7 +88,9 @@ impl Draft {
             return Ok(());
         }
         let kind = match (desired.presence, held) {
-            (DesiredPresence::Absent, Some(held)) if self.policy.delete => removal(&held, self.set),
+            (DesiredPresence::Absent, Some(held)) if self.policy.delete => {
+                removal(&held, self.set, self.policy.delete)
+            }
             // The file is gone already, or the operator keeps it: either way nothing is pending.
             (DesiredPresence::Absent, held) => {
                 if held.is_some() {

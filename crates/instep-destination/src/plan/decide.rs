@@ -3,7 +3,7 @@
 
 use resourcesync::DateTime;
 
-use super::{Currency, Desired, DesiredPresence, Fixity, currency, share_no_algorithm, supersedes};
+use super::{Currency, Desired, DesiredPresence, Fixity, currency, removal, share_no_algorithm, supersedes};
 use crate::state::{Action, ActionKind, HeldResource, SetId};
 
 /// The rules that hold for all entries of a document.
@@ -146,7 +146,7 @@ pub enum Rest {
 /// | | anything but excluded, by a change of a time | something undamaged that changed later, or nothing since a later deletion | rest, held is later (or **leave**, if the later change came from another set: `Merging::decide`) |
 /// | | [`Absent`](DesiredPresence::Absent) since a time | nothing, and no deletion of that time or later is known | **leave**: the deletion is written down |
 /// | | absent | nothing | rest, equal |
-/// | | absent | something that another set holds too, and deleting is on | **leave**: the set gives it up, the file stays |
+/// | | absent | something that another set holds too | **leave**: the set gives it up, the file stays |
 /// | | absent | something, and deleting is on | **delete** |
 /// | | absent | something, and deleting is off | **keep**: it counts as kept, and the time of the deletion is written down if the entry states it |
 /// | | present or unclear, by an inventory | something that was deleted after the time of the inventory, or of the entry if that has none, or if the entry has none either and the inventory was applied before or lists neither other bytes nor digests of other algorithms | **keep** |
@@ -191,8 +191,7 @@ pub(crate) fn decide(desired: &Desired, known: Known<'_>, rules: &DecisionRules)
         _ if is_overtaken(desired, known) => Nothing(Rest::HeldIsLater),
         (DesiredPresence::Absent, None) if is_later_than(desired, known.changed) => Act(ActionKind::Leave),
         (DesiredPresence::Absent, None) => Nothing(Rest::Equal),
-        (DesiredPresence::Absent, Some(held)) if rules.delete => Act(removal(held, rules.set)),
-        (DesiredPresence::Absent, Some(_)) => Act(ActionKind::Keep),
+        (DesiredPresence::Absent, Some(held)) => Act(removal(held, rules.set, rules.delete)),
         // An old inventory may still list a resource whose later deletion is known (O30).
         (_, Some(held))
             if known.deleted.is_some()
@@ -240,11 +239,6 @@ fn currency_of(held: &HeldResource, desired: &Desired) -> Currency {
 fn is_overtaken(desired: &Desired, known: Known<'_>) -> bool {
     let is_damaged = known.is_damaged && desired.presence != DesiredPresence::Absent;
     desired.says_when && !is_damaged && is_later(known.changed, desired.metadata.datetime)
-}
-
-/// Returns the action by which a set drops a held resource: the file is removed only when the last set drops it (B16).
-pub(crate) fn removal(held: &HeldResource, set: SetId) -> ActionKind {
-    if held.is_only_in(set) { ActionKind::Delete } else { ActionKind::Leave }
 }
 
 /// Returns `true` if a change is later than an inventory. The inventory then decides nothing about the resource, even

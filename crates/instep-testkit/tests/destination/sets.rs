@@ -389,3 +389,32 @@ fn o765_a_set_does_not_get_back_what_it_deleted_when_the_complete_copy_is_compar
     in_step(&copy, &run);
     assert_eq!(run.report().deleted, 1);
 }
+
+#[test]
+fn o1083_a_set_gives_up_what_another_one_holds_also_if_nothing_is_deleted() {
+    let source = FakeSource::start().with_resources([
+        ("own-1.txt", "of one"),
+        ("own-2.txt", "of two"),
+        ("moved.txt", "of both"),
+    ]);
+    let copy = Copy::of(source);
+    publish(&copy.source, 0, [&["own-1.txt", "moved.txt"], &["own-2.txt", "moved.txt"]]);
+    list_changes(&copy.source, "one", &[]);
+    list_changes(&copy.source, "two", &[]);
+    in_step(&copy, &copy.sync());
+    list_changes(&copy.source, "one", &[("deleted", 10)]);
+    let run = copy.sync();
+    assert!(run.report().is_in_step(), "the other set has it: {:?}", run.heard);
+
+    copy.source.put("moved.txt", "changed in the other set");
+    list_changes(&copy.source, "two", &[("updated", 20)]);
+    let run = copy.sync();
+    in_step(&copy, &run);
+    assert!(run.report().is_in_step(), "{:?}", run.heard);
+    copy.source.delete("moved.txt");
+    list_changes(&copy.source, "two", &[("updated", 20), ("deleted", 30)]);
+    assert_eq!(copy.sync().report().kept, 1);
+    let run = copy.sync_with(|options| options.delete = true);
+    in_step(&copy, &run);
+    assert_eq!((run.report().deleted, run.report().is_in_step()), (1, true), "{:?}", run.heard);
+}

@@ -93,9 +93,7 @@ fn stated(desired: &Desired, known: Known<'_>, rules: &DecisionRules) -> Decisio
             DesiredPresence::Excluded => Decision::Rest(Rest::Excluded),
         },
         Some(held) => match desired.presence {
-            DesiredPresence::Absent if rules.delete && held.sets & !(1 << 3) != 0 => {
-                Decision::Act(ActionKind::Leave)
-            }
+            DesiredPresence::Absent if held.sets & !(1 << 3) != 0 => Decision::Act(ActionKind::Leave),
             DesiredPresence::Absent if rules.delete => Decision::Act(ActionKind::Delete),
             DesiredPresence::Absent => Decision::Act(ActionKind::Keep),
             DesiredPresence::Excluded
