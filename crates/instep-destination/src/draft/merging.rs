@@ -49,7 +49,7 @@ impl Draft {
                 (at, at.is_none() && self.history.applied_changes, was_applied)
             }
         };
-        let (set, delete) = (self.set, self.policy.delete);
+        let (set, delete, latest) = (self.set, self.policy.delete, self.latest_time());
         let rules = DecisionRules { set, delete, links, inventory, is_undated, was_applied };
         let mut merging = Merging {
             rules,
@@ -58,8 +58,8 @@ impl Draft {
             may_hold_earlier: self.may_hold_earlier,
             damaged: &self.damaged,
             deletions: self.history.keeps_deletions.then_some(&*self.state),
-            other_sets: OtherSets::of(&*self.state, set, self.clocks.latest_time()),
-            latest: Some(self.clocks.latest_time()),
+            other_sets: OtherSets::of(&*self.state, set, latest),
+            latest: Some(latest),
             reached: plausible(self.history.reached, Some(self.clocks.latest_time())),
             account: &mut self.account,
             unchanged: &mut self.inventory.unchanged,

@@ -75,9 +75,10 @@ impl Draft {
             return Ok(());
         }
         let uri = desired.uri.as_str();
-        self.account.supersede(self.actions.remove(uri)?);
+        let removed = self.actions.remove(uri)?;
+        self.account.supersede(removed);
         if kind == ActionKind::Create {
-            return Ok(());
+            return self.unname(uri, removed > 0);
         }
         let gate = desired.retrieval().timegate.as_deref().and_then(|gate| Uri::parse(gate).ok());
         if gate.is_none() {
@@ -89,5 +90,19 @@ impl Draft {
             None => ActionKind::Create,
         };
         self.want(kind, desired)
+    }
+
+    /// Treats a held resource that did not exist at the requested time as one that the inventory does not name, so that it is
+    /// surplus like any other (O1010). `was_planned` is `true` if the inventory planned anything for it.
+    fn unname(&mut self, uri: &str, was_planned: bool) -> Result<(), Error> {
+        let held = self.state.held(uri)?;
+        let Some(held) = held.filter(|held| self.named.contains(held.id)) else { return Ok(()) };
+        self.named.remove(held.id);
+        if !was_planned && self.inventory.unchanged > 0 && self.account.equal > 0 {
+            self.account.equal -= 1;
+            self.account.superseded += 1;
+            self.inventory.unchanged -= 1;
+        }
+        Ok(())
     }
 }
