@@ -22,6 +22,10 @@ pub(crate) struct DocumentNote {
     /// The mask of the sets that have read this version of it; `None` if each set that names it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sets: Option<i64>,
+    /// The digest of the documents that list the packages of a dump, without their manifests: these are only read if the
+    /// dump is (O1011). `None` of other documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) listing: Option<[u8; 32]>,
 }
 
 impl DocumentNote {

@@ -11,6 +11,7 @@ use crate::{
         applied::{is_applied, same_instant},
         dump::Dump,
     },
+    records::DocumentNote,
     run::{SetRun, SyncRun},
     state::DocumentRecord,
 };
@@ -54,7 +55,8 @@ impl Inventory {
         Self::plan_dump(run, set, dump, true).await
     }
 
-    /// Plans the Resource Dump. `None` if it is the last applied one, unless `anew`.
+    /// Plans the Resource Dump. `None` if it is the last applied one, unless `anew`: it has the same time and lists the same
+    /// packages (O1011).
     pub(super) async fn read_dump(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -77,9 +79,14 @@ impl Inventory {
         let mut record = DocumentRecord::new(dump.uri.clone());
         record.at = dump.at;
         let applied = run.read_before(set.id, &dump.uri)?;
-        if !anew && same_instant(applied.as_ref().and_then(|record| record.at), dump.at) {
+        if let Some(applied) = applied.as_ref().filter(|_| !anew)
+            && same_instant(applied.at, dump.at)
+            && DocumentNote::read(run.state(), applied)?.listing.is_none_or(|listing| listing == dump.listing)
+        {
             return Ok(None);
         }
+        DocumentNote { listing: Some(dump.listing), ..DocumentNote::default() }
+            .write(run.state(), &mut record)?;
         let packages = run.network.packages();
         let (mut complete, manifests) = dump.find_contents(run, &packages).await?;
         if !dump.packages.is_empty() && manifests == 0 {
