@@ -29,6 +29,9 @@ pub(crate) struct DocumentNote {
 }
 
 impl DocumentNote {
+    /// The digest of a listing that no dump has: the next run reads the dump, also if it is unchanged.
+    pub(crate) const NO_LISTING: [u8; 32] = [0; 32];
+
     /// Returns `true` if a set has read this version of the document.
     pub(crate) fn was_read_by(self, set: SetId) -> bool {
         self.sets.is_none_or(|sets| sets & set.mask() != 0)

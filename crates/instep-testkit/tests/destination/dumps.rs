@@ -277,6 +277,25 @@ fn o1011_a_dump_that_is_written_again_within_its_second_is_read() {
     assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::Nothing), "{:?}", run.heard);
 }
 
+#[test]
+fn o1012_what_could_not_be_placed_is_taken_from_a_dump_that_alone_has_it() {
+    let copy = of_a_dump_alone();
+    copy.source.fail_always("d/b.txt", Fault::Status(404));
+    serve_dump_of(&copy.source, &[("a.txt", "one"), ("d/b.txt", "two")]);
+    std::fs::create_dir(copy.dir()).unwrap();
+    std::fs::write(copy.dir().join("d"), "in the way").unwrap();
+    let sync = || copy.sync_with(|options| options.into_existing = true);
+    for _ in 0..2 {
+        let run = sync();
+        assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+    }
+    std::fs::remove_file(copy.dir().join("d")).unwrap();
+    let run = sync();
+    assert_eq!((run.exit_code(), copy.differences()), (0, vec![]), "{:?}", run.heard);
+    let run = sync();
+    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::Nothing), "{:?}", run.heard);
+}
+
 /// Serves an index of dumps that was made at this second.
 fn serve_dump_index(source: &FakeSource, second: u32, parts: &[&str]) {
     let root = format!("<rs:md capability='resourcedump' at='2026-01-02T00:00:{second:02}Z'/>");
