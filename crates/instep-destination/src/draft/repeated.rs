@@ -1,7 +1,7 @@
 //! Resources that several parts of an inventory name: parts of a long list, lists of an index, or packages of a dump.
 
 use super::Draft;
-use crate::{Error, ProblemKind};
+use crate::{Error, ProblemKind, plan::Desired};
 
 impl Draft {
     /// Leaves one action for each resource that several parts of the inventory name, as within one part: an entry takes
@@ -29,12 +29,17 @@ impl Draft {
             actions.retain(|action| action.desired.is_listed);
         }
         let Some(last) = actions.pop() else { return Ok(()) };
-        let is_unlike = actions.iter().any(|action| action.desired.metadata != last.desired.metadata);
-        if is_unlike && last.desired.is_listed {
+        if last.desired.is_listed && actions.iter().any(|action| are_unlike(&action.desired, &last.desired)) {
             self.problems.problem(ProblemKind::Entry, uri, Self::LISTED_UNLIKE);
         }
         let removed = self.actions.remove(uri)?;
         self.account.supersede(removed.saturating_sub(1));
         Ok(self.actions.push(&last)?)
     }
+}
+
+/// Returns `true` if two entries may mean different bytes: equal digests are those of one state, whatever else they state.
+fn are_unlike(one: &Desired, other: &Desired) -> bool {
+    let (one, other) = (&one.metadata, &other.metadata);
+    one != other && one.digests.agrees_with(&other.digests) != Some(true)
 }
