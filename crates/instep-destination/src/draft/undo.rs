@@ -6,7 +6,7 @@ use resourcesync::{Change, DateTime, Entry, Relation, Uri};
 use super::{Draft, beside::Undoing};
 use crate::{
     Error, ProblemKind,
-    plan::{Desired, Retrieval, resource},
+    plan::{Desired, DesiredPresence, Retrieval, resource},
     state::{Action, ActionKind, Actions},
 };
 
@@ -78,7 +78,7 @@ impl Draft {
         let removed = self.actions.remove(uri)?;
         self.account.supersede(removed);
         if kind == ActionKind::Create {
-            return self.unname(uri, removed > 0);
+            return self.take_away(uri, removed > 0);
         }
         let gate = desired.retrieval().timegate.as_deref().and_then(|gate| Uri::parse(gate).ok());
         if gate.is_none() {
@@ -92,17 +92,22 @@ impl Draft {
         self.want(kind, desired)
     }
 
-    /// Treats a held resource that did not exist at the requested time as one that the inventory does not name, so that it is
-    /// surplus like any other (O1010). `was_planned` is `true` if the inventory planned anything for it.
-    fn unname(&mut self, uri: &str, was_planned: bool) -> Result<(), Error> {
+    /// Takes away a held resource that did not exist at the requested time: like one that the inventory does not name, it is
+    /// surplus (O1010). `was_planned` is `true` if the inventory planned anything for it.
+    fn take_away(&mut self, uri: &str, was_planned: bool) -> Result<(), Error> {
         let held = self.state.held(uri)?;
         let Some(held) = held.filter(|held| self.named.contains(held.id)) else { return Ok(()) };
-        self.named.remove(held.id);
         if !was_planned && self.inventory.unchanged > 0 && self.account.equal > 0 {
             self.account.equal -= 1;
             self.account.superseded += 1;
             self.inventory.unchanged -= 1;
         }
-        Ok(())
+        if self.policy.delete {
+            self.named.remove(held.id);
+            return Ok(());
+        }
+        // Without a time: the resource exists now, and no later list may take it for deleted.
+        *self.inventory.kept.of(None, None) += 1;
+        self.want(ActionKind::Keep, Desired { presence: DesiredPresence::Absent, ..Desired::new(held.uri) })
     }
 }

@@ -281,10 +281,14 @@ fn o1010_a_copy_of_now_is_brought_back_by_taking_changes_back() {
     copy.source.snapshot();
     let sync = |as_of| copy.sync_with(|options| (options.delete, options.as_of) = (true, as_of));
     assert_eq!((sync(None).exit_code(), copy.differences()), (0, vec![]));
+    let run = as_of(&copy, then);
+    assert_eq!((run.exit_code(), run.report().kept), (0, 1), "{:?}", run.heard);
+    assert!(copy.read("e.txt").is_some(), "nothing is deleted without being asked for");
     let run = sync(Some(then));
     assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
     assert_eq!(copy.read("a.txt").as_deref(), Some("one"));
     assert_eq!(copy.read("e.txt"), None);
+    assert_eq!((sync(None).exit_code(), copy.differences()), (0, vec![]));
 }
 
 /// Renews the Resource List, which then begins after a moment but before the changes since, and has these.
