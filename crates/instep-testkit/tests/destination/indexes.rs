@@ -72,12 +72,12 @@ const AT: &str = "at='2026-01-02T00:00:00Z'";
 fn o1013_a_resource_that_two_lists_of_an_index_have_unlike_is_requested_once_and_reported() {
     let copy = of_one_offering("resourcelist", "list.xml");
     let source = &copy.source;
-    let mut parts = String::new();
-    for (path, digest) in [("list-1.xml", OLD), ("list-2.xml", NEW)] {
+    let parts = [("list-1.xml", OLD), ("list-2.xml", NEW)].map(|(path, digest)| {
         let metadata = format!("<rs:md {digest}/>");
         source.serve(path, document(source, "resourcelist", AT, &[("a.txt", &metadata)]));
-        parts += &format!("<sitemap><loc>{}</loc></sitemap>", source.url(path));
-    }
+        format!("<sitemap><loc>{}</loc></sitemap>", source.url(path))
+    });
+    let parts = parts.concat();
     let root = format!("<rs:md capability='resourcelist' {AT}/>");
     source.serve("list.xml", format!("<sitemapindex {SPACES}>{root}{parts}</sitemapindex>"));
     let run = copy.sync();
