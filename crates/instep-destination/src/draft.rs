@@ -22,6 +22,7 @@ mod merging;
 mod other_sets;
 mod pending;
 mod problems;
+mod repeated;
 mod scope;
 mod undo;
 

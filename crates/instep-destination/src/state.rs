@@ -19,6 +19,7 @@ mod postgres;
 mod reached;
 mod record;
 mod remembered;
+mod repeated_actions;
 mod row_set;
 mod runs;
 mod shared_actions;

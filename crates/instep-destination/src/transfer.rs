@@ -24,13 +24,14 @@ mod unexplained;
 mod unpack;
 mod versions;
 
-use resourcesync::Uri;
+use resourcesync::{Capability, Uri};
 
 use crate::{
     Error, Event, Phase, Problem,
     discover::CapabilitySet,
     plan::Reach,
     read::{Changes, Inventory, Unchanged},
+    records::DocumentNote,
     run::{SetRun, SyncRun, TransferTally},
     state::{Checkpoint, PlanNote},
 };
@@ -106,7 +107,24 @@ impl SyncRun<'_> {
         if std::mem::take(&mut self.lacks_versions) {
             checkpoint = None;
         }
+        if std::mem::take(&mut self.reporter.has_unplaced) {
+            self.read_dump_again(found, &mut set)?;
+        }
         self.conclude(set, checkpoint).await
+    }
+
+    /// Lets the next run read a dump again that is the only inventory of a set: the resources that could not be placed may be
+    /// nowhere else (O1012).
+    fn read_dump_again(&self, found: &CapabilitySet, set: &mut SetRun) -> Result<(), Error> {
+        let dump = found.get(&Capability::ResourceDump);
+        let Some(dump) = dump.filter(|_| found.get(&Capability::ResourceList).is_none()) else {
+            return Ok(());
+        };
+        for record in set.records.iter_mut().filter(|record| record.uri == dump.uri) {
+            let note = DocumentNote::read(self.state(), record)?;
+            DocumentNote { listing: Some(DocumentNote::NO_LISTING), ..note }.write(self.state(), record)?;
+        }
+        Ok(())
     }
 
     /// Carries out a plan that has only pending retries. The checkpoint stays.

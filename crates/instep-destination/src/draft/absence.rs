@@ -35,7 +35,7 @@ impl Draft {
 
     /// Returns the time of the last change of a resource, for a comparison with an inventory.
     fn last_change(&self, resource: &ResourceMetadata, inventory: Option<DateTime>) -> Option<DateTime> {
-        let latest = Some(self.clocks.latest_time());
+        let latest = Some(self.latest_time());
         match inventory {
             Some(_) => plausible(resource.datetime, latest),
             None => resource.last_change(latest),

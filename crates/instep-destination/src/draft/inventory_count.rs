@@ -7,6 +7,8 @@ use super::kept::KeptCount;
 /// The totals over all parts of an inventory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct InventoryCount {
+    /// The parts that were merged into the plan.
+    pub(super) parts: u64,
     /// Entries within scope.
     pub(crate) usable: u64,
     /// Entries without a usable URI or out of scope: no resource counts as deleted then, since they may mean any.

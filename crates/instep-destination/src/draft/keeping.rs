@@ -23,7 +23,7 @@ impl Draft {
         if !self.history.keeps_deletions {
             return Ok(None);
         }
-        Ok(known_deletion(&*self.state, self.set, held, Some(self.clocks.latest_time()))?)
+        Ok(known_deletion(&*self.state, self.set, held, Some(self.latest_time()))?)
     }
 
     /// Plans to keep a held resource that a complete inventory does not name. From then on it is known to be deleted, so

@@ -1,5 +1,7 @@
 //! Resources that changed after the moment whose state is wanted (`--as-of`): their own URIs have a later state.
 
+use resourcesync::DateTime;
+
 use super::Draft;
 use crate::{
     Error, ProblemKind,
@@ -8,6 +10,16 @@ use crate::{
 };
 
 impl Draft {
+    /// Returns the latest time that counts: that of the clocks, or the moment whose state is wanted. A copy may hold what
+    /// changed after that moment, which says nothing about the state that is wanted (O1010).
+    pub(super) fn latest_time(&self) -> DateTime {
+        let latest = self.clocks.latest_time();
+        match self.policy.as_of {
+            Some(as_of) if as_of.end() <= latest.instant() => last_moment_of(as_of),
+            _ => latest,
+        }
+    }
+
     /// Records from now on which resources changed after the requested time.
     pub(crate) fn watch_later_changes(&mut self, later: Actions) {
         self.beside.later = Some(later);
@@ -52,5 +64,33 @@ impl Draft {
         let retrieval = desired.retrieval().clone();
         desired.set_retrieval(Retrieval { lies_at: Some(place), mirrors: Vec::new(), ..retrieval });
         self.want(kind, desired)
+    }
+}
+
+/// Returns the last moment of a time, such as the end of a day.
+fn last_moment_of(time: DateTime) -> DateTime {
+    let (seconds, nanos) = time.end();
+    let end = seconds.saturating_mul(1_000_000).saturating_add(i64::from(nanos / 1_000));
+    let last = DateTime::from_unix_micros(end.saturating_sub(1));
+    // Of a time that is more exact than that, all of it counts.
+    if last.instant() < time.instant() { time } else { last }
+}
+
+#[cfg(test)]
+mod tests {
+    use resourcesync::DateTime;
+
+    use super::last_moment_of;
+
+    #[test]
+    fn the_last_moment_of_a_time_is_in_it() {
+        for (time, last) in [
+            ("2026-01-02", "2026-01-02T23:59:59.999999Z"),
+            ("2026-01-02T10:00:05Z", "2026-01-02T10:00:05.999999Z"),
+            ("2026-01-02T10:00:05.000000007Z", "2026-01-02T10:00:05.000000007Z"),
+        ] {
+            let [time, last] = [time, last].map(|text| text.parse::<DateTime>().unwrap());
+            assert_eq!(last_moment_of(time).instant(), last.instant(), "{time}");
+        }
     }
 }

@@ -56,6 +56,8 @@ impl Part {
 }
 
 impl Draft {
+    pub(super) const LISTED_UNLIKE: &str = "it is listed twice, with unlike metadata";
+
     /// Plans the content of a Resource List (§10.1). None of it stays in the plan unless all of it could be read
     /// (D16).
     pub(crate) fn read_list(
@@ -217,6 +219,7 @@ impl Draft {
     /// Decides about a part: an entry takes precedence over the target of a link, and that over a resource that is
     /// not selected.
     fn merge_part(&mut self, part: Part, at: Option<DateTime>, was_applied: bool) -> Result<(), Error> {
+        self.inventory.parts += 1;
         let before = part.len();
         let Part { selected: mut desired, mut linked, mut excluded, .. } = part;
         self.drop_repeated(&mut desired);
@@ -248,7 +251,7 @@ impl Draft {
             if later.metadata == earlier.metadata {
                 problems.warning(ProblemKind::Entry, uri, "it is listed twice");
             } else {
-                problems.problem(ProblemKind::Entry, uri, "it is listed twice, with unlike metadata");
+                problems.problem(ProblemKind::Entry, uri, Self::LISTED_UNLIKE);
                 // The later one, as in a Change List. Both cannot be right, and nothing shows which one is.
                 std::mem::swap(later, earlier);
             }

@@ -49,7 +49,7 @@ impl Draft {
                 (at, at.is_none() && self.history.applied_changes, was_applied)
             }
         };
-        let (set, delete) = (self.set, self.policy.delete);
+        let (set, delete, latest) = (self.set, self.policy.delete, self.latest_time());
         let rules = DecisionRules { set, delete, links, inventory, is_undated, was_applied };
         let mut merging = Merging {
             rules,
@@ -58,8 +58,8 @@ impl Draft {
             may_hold_earlier: self.may_hold_earlier,
             damaged: &self.damaged,
             deletions: self.history.keeps_deletions.then_some(&*self.state),
-            other_sets: OtherSets::of(&*self.state, set, self.clocks.latest_time()),
-            latest: Some(self.clocks.latest_time()),
+            other_sets: OtherSets::of(&*self.state, set, latest),
+            latest: Some(latest),
             reached: plausible(self.history.reached, Some(self.clocks.latest_time())),
             account: &mut self.account,
             unchanged: &mut self.inventory.unchanged,
@@ -145,7 +145,7 @@ impl Merging<'_> {
     ) -> Result<(), StateError> {
         let uri = desired.uri.as_str();
         let is_awaited = self.awaited.meet(uri);
-        let earlier = self.earlier(desired)?;
+        let earlier = self.earlier(desired, was_named)?;
         let mut known = Known { is_awaited, ..self.known(uri, held, earlier.as_ref())? };
         let timed = by_its_time(desired, &known, self.reached);
         let desired: &Desired = &timed;
@@ -170,10 +170,13 @@ impl Merging<'_> {
     /// Returns the action that the plan has for a resource by an earlier entry, or because it is owed, with the time by which
     /// it is compared with an entry. If neither an inventory nor a change has a time, the times of the bytes show which
     /// of them is later (O770).
-    fn earlier(&self, desired: &Desired) -> Result<Option<Action>, StateError> {
-        // A look-up by URI makes the plan build an index: not for a first reading, which has nothing earlier.
-        let earlier = if self.may_hold_earlier { self.actions.for_uri(desired.uri.as_str())? } else { None };
-        let Some(earlier) = earlier else { return Ok(None) };
+    fn earlier(&self, desired: &Desired, was_named: bool) -> Result<Option<Action>, StateError> {
+        // A look-up by URI makes the plan build an index: not for a first reading, unless two parts name a resource (O1013).
+        let is_repeated = was_named && desired.is_listed && desired.presence == DesiredPresence::Present;
+        if !self.may_hold_earlier && !is_repeated {
+            return Ok(None);
+        }
+        let Some(earlier) = self.actions.for_uri(desired.uri.as_str())? else { return Ok(None) };
         let mut earlier = without_impossible_time(earlier, self.latest);
         let planned = &mut earlier.desired;
         let is_older = |listed: Option<DateTime>| listed < desired.metadata.last_change(self.latest);

@@ -6,7 +6,7 @@ use resourcesync::{Change, DateTime, Entry, Relation, Uri};
 use super::{Draft, beside::Undoing};
 use crate::{
     Error, ProblemKind,
-    plan::{Desired, Retrieval, resource},
+    plan::{Desired, DesiredPresence, Retrieval, resource},
     state::{Action, ActionKind, Actions},
 };
 
@@ -75,9 +75,10 @@ impl Draft {
             return Ok(());
         }
         let uri = desired.uri.as_str();
-        self.account.supersede(self.actions.remove(uri)?);
+        let removed = self.actions.remove(uri)?;
+        self.account.supersede(removed);
         if kind == ActionKind::Create {
-            return Ok(());
+            return self.take_away(uri, removed > 0);
         }
         let gate = desired.retrieval().timegate.as_deref().and_then(|gate| Uri::parse(gate).ok());
         if gate.is_none() {
@@ -89,5 +90,24 @@ impl Draft {
             None => ActionKind::Create,
         };
         self.want(kind, desired)
+    }
+
+    /// Takes away a held resource that did not exist at the requested time: like one that the inventory does not name, it is
+    /// surplus (O1010). `was_planned` is `true` if the inventory planned anything for it.
+    fn take_away(&mut self, uri: &str, was_planned: bool) -> Result<(), Error> {
+        let held = self.state.held(uri)?;
+        let Some(held) = held.filter(|held| self.named.contains(held.id)) else { return Ok(()) };
+        if !was_planned && self.inventory.unchanged > 0 && self.account.equal > 0 {
+            self.account.equal -= 1;
+            self.account.superseded += 1;
+            self.inventory.unchanged -= 1;
+        }
+        if self.policy.delete {
+            self.named.remove(held.id);
+            return Ok(());
+        }
+        // Without a time: the resource exists now, and no later list may take it for deleted.
+        *self.inventory.kept.of(None, None) += 1;
+        self.want(ActionKind::Keep, Desired { presence: DesiredPresence::Absent, ..Desired::new(held.uri) })
     }
 }

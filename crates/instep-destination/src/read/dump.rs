@@ -29,6 +29,8 @@ pub(crate) struct Dump {
     pub(crate) packages: PackageList,
     /// The digest of the document that lists the packages, joined with those of the manifests that were read.
     pub(super) digest: [u8; 32],
+    /// The digest of that document, joined with those of the parts of an index.
+    pub(super) listing: [u8; 32],
     /// `true` if each part of an index could be read.
     complete: bool,
 }
@@ -46,7 +48,7 @@ impl Dump {
         let digest = digest_of(&top).await?;
         let packages = PackageList::new(run.network.documents.folder());
         let uri = offer.uri.clone();
-        let mut dump = Self { uri, at, parts_at: None, packages, digest, complete: true };
+        let mut dump = Self { uri, at, parts_at: None, packages, digest, listing: digest, complete: true };
         if top.header.form == Form::List {
             let unusable = dump.packages.add_all_of(&top, false, |_| true)?;
             dump.lose_members(run, &top.uri, unusable);
@@ -58,14 +60,7 @@ impl Dump {
         for IndexMember { uri, at: stated, .. } in members {
             // A member that cannot be read costs only its own content, and not the dump (B11).
             let added = match run.network.open(&uri, Some(&top.uri), None).await {
-                Ok(Some(member)) => match ExpectedKind::ResourceDump.check_list(&member) {
-                    Ok(()) => {
-                        let own = member.header.metadata.as_ref().and_then(|root| root.at);
-                        dump.meet_part([run.believed(stated), run.believed(own)]);
-                        dump.packages.add_all_of(&member, false, |_| true)
-                    }
-                    Err(other_kind) => Err(other_kind),
-                },
+                Ok(Some(member)) => dump.add_part(run, &member, stated).await,
                 Ok(None) => Ok(0),
                 Err(error) => Err(error),
             };
@@ -79,6 +74,20 @@ impl Dump {
             }
         }
         Ok(Some(dump))
+    }
+
+    /// Adds the packages of a part of an index, which states a time for it. Returns the number of those without a usable `loc`.
+    async fn add_part(
+        &mut self,
+        run: &SyncRun<'_>,
+        part: &Document,
+        stated: Option<DateTime>,
+    ) -> Result<u64, Error> {
+        ExpectedKind::ResourceDump.check_list(part)?;
+        let own = part.header.metadata.as_ref().and_then(|root| root.at);
+        self.meet_part([run.believed(stated), run.believed(own)]);
+        self.listing = joined(self.listing, digest_of(part).await?);
+        self.packages.add_all_of(part, false, |_| true)
     }
 
     /// Takes note of parts or packages that a document names without a usable `loc`.

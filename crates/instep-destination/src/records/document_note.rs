@@ -22,9 +22,16 @@ pub(crate) struct DocumentNote {
     /// The mask of the sets that have read this version of it; `None` if each set that names it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sets: Option<i64>,
+    /// The digest of the documents that list the packages of a dump, without their manifests: these are only read if the
+    /// dump is (O1011). `None` of other documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) listing: Option<[u8; 32]>,
 }
 
 impl DocumentNote {
+    /// The digest of a listing that no dump has: the next run reads the dump, also if it is unchanged.
+    pub(crate) const NO_LISTING: [u8; 32] = [0; 32];
+
     /// Returns `true` if a set has read this version of the document.
     pub(crate) fn was_read_by(self, set: SetId) -> bool {
         self.sets.is_none_or(|sets| sets & set.mask() != 0)

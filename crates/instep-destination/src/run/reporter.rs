@@ -37,6 +37,8 @@ pub(crate) struct Reporter<'a> {
     noted: BTreeSet<String>,
     /// `true` if a resource was reported whose completeness cannot be known. One report is enough.
     has_warned_of_open_end: bool,
+    /// `true` if resources arrived and could not be placed in the copy.
+    pub(crate) has_unplaced: bool,
     /// The number of bytes of resources that were reported as progress.
     fetched: u64,
     started: Instant,
@@ -56,6 +58,7 @@ impl<'a> Reporter<'a> {
             lost: BTreeSet::new(),
             noted: BTreeSet::new(),
             has_warned_of_open_end: false,
+            has_unplaced: false,
             fetched: 0,
             started: Instant::now(),
             traffic_reported: Instant::now(),
@@ -208,6 +211,7 @@ impl<'a> Reporter<'a> {
             item.path = Some(done.path.as_str());
             self.monitor.event(Event::Committed(item));
         }
+        self.has_unplaced |= !group.refused.is_empty();
         for (uri, error) in group.refused {
             self.failed(Problem::new(ProblemKind::Storage, uri.as_str(), &error_chain(&error)));
         }

@@ -41,6 +41,13 @@ impl RowSet {
         block[(id % BLOCK / 64) as usize] |= 1 << (id % 64);
     }
 
+    /// Removes a row. New ones stay.
+    pub(crate) fn remove(&mut self, id: i64) {
+        if let Some(block) = self.blocks.get_mut(&(id / BLOCK)) {
+            block[(id % BLOCK / 64) as usize] &= !(1_u64 << (id % 64));
+        }
+    }
+
     /// Returns `true` if the set has a row.
     pub(crate) fn contains(&self, id: i64) -> bool {
         id >= self.first_new
@@ -64,5 +71,7 @@ mod tests {
             assert!(rows.contains(id) && !rows.contains(id + 1) || id == 99_999);
         }
         assert!(rows.contains(100_000) && !rows.contains(1));
+        rows.remove(63);
+        assert!(!rows.contains(63) && rows.contains(0) && rows.contains(64));
     }
 }

@@ -238,6 +238,64 @@ fn with_former_package(offers: [(&str, &str); 2]) -> Copy {
     copy
 }
 
+/// Serves a dump of one second, with a package of these resources.
+fn serve_dump_of(source: &FakeSource, resources: &[(&str, &str)]) {
+    let paths: Vec<String> = resources.iter().map(|(path, _)| format!("<rs:md path='/{path}'/>")).collect();
+    let entries: Vec<(&str, &str)> =
+        resources.iter().zip(&paths).map(|((path, _), metadata)| (*path, metadata.as_str())).collect();
+    let manifest = document(source, "resourcedump-manifest", "", &entries);
+    let members = resources.iter().map(|(path, text)| (*path, (*text).to_owned()));
+    let package = zipped([("manifest.xml", manifest)].into_iter().chain(members));
+    let listed = format!("<rs:md length='{}'/>", package.len());
+    source.serve("part.zip", package);
+    let at = "at='2026-01-02T00:00:00Z'";
+    source.serve("dump.xml", document(source, "resourcedump", at, &[("part.zip", &listed)]));
+}
+
+/// Returns a copy of a Source of two resources that offers nothing but a dump, which is still to be served.
+fn of_a_dump_alone() -> Copy {
+    let copy = Copy::of(FakeSource::start().with_resources([("a.txt", "one"), ("d/b.txt", "two")]));
+    let source = &copy.source;
+    let description = [("one.xml", "<rs:md capability='capabilitylist'/>")];
+    source.serve(".well-known/resourcesync", document(source, "description", "", &description));
+    let offer = [("dump.xml", "<rs:md capability='resourcedump'/>")];
+    source.serve("one.xml", document(source, "capabilitylist", "", &offer));
+    copy
+}
+
+#[test]
+fn o1011_a_dump_that_is_written_again_within_its_second_is_read() {
+    let copy = of_a_dump_alone();
+    serve_dump_of(&copy.source, &[("a.txt", "one")]);
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().created), (0, 1), "{:?}", run.heard);
+    serve_dump_of(&copy.source, &[("a.txt", "one"), ("d/b.txt", "two")]);
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().created), (0, 1), "{:?}", run.heard);
+    assert_eq!(copy.differences(), [""; 0]);
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::Nothing), "{:?}", run.heard);
+}
+
+#[test]
+fn o1012_what_could_not_be_placed_is_taken_from_a_dump_that_alone_has_it() {
+    let copy = of_a_dump_alone();
+    copy.source.fail_always("d/b.txt", Fault::Status(404));
+    serve_dump_of(&copy.source, &[("a.txt", "one"), ("d/b.txt", "two")]);
+    std::fs::create_dir(copy.dir()).unwrap();
+    std::fs::write(copy.dir().join("d"), "in the way").unwrap();
+    let sync = || copy.sync_with(|options| options.into_existing = true);
+    for _ in 0..2 {
+        let run = sync();
+        assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+    }
+    std::fs::remove_file(copy.dir().join("d")).unwrap();
+    let run = sync();
+    assert_eq!((run.exit_code(), copy.differences()), (0, vec![]), "{:?}", run.heard);
+    let run = sync();
+    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::Nothing), "{:?}", run.heard);
+}
+
 /// Serves an index of dumps that was made at this second.
 fn serve_dump_index(source: &FakeSource, second: u32, parts: &[&str]) {
     let root = format!("<rs:md capability='resourcedump' at='2026-01-02T00:00:{second:02}Z'/>");

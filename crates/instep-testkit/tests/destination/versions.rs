@@ -237,6 +237,60 @@ fn a_moment_before_the_oldest_list_is_had_by_taking_changes_back() {
     assert_eq!(copy.differences(), [""; 0]);
 }
 
+#[test]
+fn o1010_a_copy_of_now_is_brought_back_to_a_past_time() {
+    let copy = Copy::of_three();
+    let then = copy.source.clock().now();
+    copy.source.put("a.txt", "too late");
+    copy.source.put("e.txt", "too late");
+    let earlier = copy.source.url("versions/a.txt");
+    copy.source.serve("versions/a.txt", "one");
+    copy.source.rewrite("resourcelist.xml", move |text| {
+        let end = text.find("</url>").unwrap();
+        format!("{}<rs:ln rel=\"memento\" href=\"{earlier}\"/>{}", &text[..end], &text[end..])
+    });
+    copy.source.delete("b.txt");
+    let sync = |as_of| copy.sync_with(|options| (options.delete, options.as_of) = (true, as_of));
+    assert_eq!((sync(None).exit_code(), copy.differences()), (0, vec![]));
+    // The server still has the resource, although it is not listed any more.
+    copy.source.serve("b.txt", "two");
+    for _ in 0..2 {
+        let run = sync(Some(then));
+        assert_eq!(run.exit_code(), 0, "{:?}", run.heard);
+        assert_eq!(copy.read("a.txt").as_deref(), Some("one"), "{:?}", run.heard);
+        assert_eq!(copy.read("b.txt").as_deref(), Some("two"), "{:?}", run.heard);
+        assert_eq!(copy.read("e.txt"), None, "{:?}", run.heard);
+    }
+    assert_eq!((sync(None).exit_code(), copy.differences()), (0, vec![]));
+}
+
+#[test]
+fn o1010_a_later_state_that_is_held_is_not_taken_for_the_past_one() {
+    let copy = Copy::of_three();
+    let then = copy.source.clock().now();
+    copy.source.put("a.txt", "too late");
+    assert_eq!(copy.sync().exit_code(), 0);
+    let run = copy.sync_with(|options| options.as_of = Some(then));
+    assert_eq!(run.exit_code(), 3, "{:?}", run.heard);
+    assert!(run.heard.problems.iter().any(|(_, uri, _)| uri.ends_with("a.txt")), "{:?}", run.heard.problems);
+}
+
+#[test]
+fn o1010_a_copy_of_now_is_brought_back_by_taking_changes_back() {
+    let (copy, then) = with_a_later_list();
+    copy.source.snapshot();
+    let sync = |as_of| copy.sync_with(|options| (options.delete, options.as_of) = (true, as_of));
+    assert_eq!((sync(None).exit_code(), copy.differences()), (0, vec![]));
+    let run = as_of(&copy, then);
+    assert_eq!((run.exit_code(), run.report().kept), (0, 1), "{:?}", run.heard);
+    assert!(copy.read("e.txt").is_some(), "nothing is deleted without being asked for");
+    let run = sync(Some(then));
+    assert_eq!((run.exit_code(), run.report().deleted), (0, 1), "{:?}", run.heard);
+    assert_eq!(copy.read("a.txt").as_deref(), Some("one"));
+    assert_eq!(copy.read("e.txt"), None);
+    assert_eq!((sync(None).exit_code(), copy.differences()), (0, vec![]));
+}
+
 /// Renews the Resource List, which then begins after a moment but before the changes since, and has these.
 fn list_changes_that_came_meanwhile(copy: &Copy, then: DateTime, states_end: bool) {
     let begun = DateTime::from_unix_micros(then.unix_micros() + 500_000);

@@ -108,7 +108,7 @@ impl ChangeDocuments {
         let mut record = record_of(&member.uri, &document);
         record.at = root.from;
         let newest = newest_to_keep(&shape, [root.until, member.until]).map(|newest| newest.unix_micros());
-        DocumentNote { unusable, newest, sets: None }.write(run.state(), &mut record)?;
+        DocumentNote { unusable, newest, ..DocumentNote::default() }.write(run.state(), &mut record)?;
         set.records.push(record);
         let passed = Passed { uri: member.uri, from: root.from, until: root.until, shape, latest };
         passed.advance(&mut read.checkpoint);

@@ -22,6 +22,8 @@ impl Inventory {
         set: &mut SetRun,
         held: Option<&Checkpoint>,
     ) -> Result<ReadChanges, Error> {
+        set.work(Draft::settle_repeated).await?;
+        run.reporter.problems_of(set);
         let begins_anew = self.at.is_none() && run.may_have_kept_undated(set.id)?;
         let checkpoint = self.checkpoint(held.filter(|_| !begins_anew));
         if let Some((at, as_of)) = self.at.zip(run.options.as_of)

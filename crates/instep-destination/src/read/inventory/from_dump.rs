@@ -12,6 +12,7 @@ use crate::{
         dump::Dump,
         unchanged::Unchanged,
     },
+    records::DocumentNote,
     run::{SetRun, SyncRun},
     state::DocumentRecord,
 };
@@ -55,7 +56,8 @@ impl Inventory {
         Self::plan_dump(run, set, dump, Unchanged::Read).await
     }
 
-    /// Plans the Resource Dump. `None` if it is the last applied one, and unchanged documents are skipped.
+    /// Plans the Resource Dump. `None` if unchanged documents are skipped and it is the one that was applied last: it has the
+    /// same time and lists the same packages (O1011).
     pub(super) async fn read_dump(
         run: &mut SyncRun<'_>,
         found: &CapabilitySet,
@@ -78,10 +80,14 @@ impl Inventory {
         let mut record = DocumentRecord::new(dump.uri.clone());
         record.at = dump.at;
         let applied = run.read_before(set.id, &dump.uri)?;
-        let applied_at = applied.as_ref().and_then(|record| record.at);
-        if unchanged == Unchanged::Skip && same_instant(applied_at, dump.at) {
+        if let Some(applied) = applied.as_ref().filter(|_| unchanged == Unchanged::Skip)
+            && same_instant(applied.at, dump.at)
+            && DocumentNote::read(run.state(), applied)?.listing.is_none_or(|listing| listing == dump.listing)
+        {
             return Ok(None);
         }
+        DocumentNote { listing: Some(dump.listing), ..DocumentNote::default() }
+            .write(run.state(), &mut record)?;
         let packages = run.network.packages();
         let (mut complete, manifests) = dump.find_contents(run, &packages).await?;
         if !dump.packages.is_empty() && manifests == 0 {
