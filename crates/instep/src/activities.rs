@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use resourcesync::{Change, DateTime, DocumentReader, Entry, Form, ReadOptions};
 use serde_json::{Value, json};
 
@@ -207,6 +207,10 @@ fn each(
 }
 
 fn place(folder: &Path, base: &str, kind: &str, newest: &NewestActivities) -> anyhow::Result<usize> {
+    // The publication follows no link to a folder of documents either.
+    if fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink()) {
+        bail!("Cannot write {}: it is a link, which is not followed; move it away", folder.display());
+    }
     fs::create_dir_all(folder).with_context(|| format!("Cannot write {}", folder.display()))?;
     let count = newest.count()?;
     let pages = count.div_ceil(PAGE);
@@ -273,7 +277,9 @@ fn stage(path: PathBuf, json: &Value) -> anyhow::Result<Option<PathBuf>> {
     let failed = || format!("Cannot write {}", path.display());
     // A page that is beside its place since a kill may be all that has its activities, so it is replaced as a whole.
     let part = path.with_extension("json.part");
-    let mut file = File::create(&part).with_context(failed)?;
+    // A killed run can leave one behind. Anybody who may write to the folder can put a link there.
+    let _ = fs::remove_file(&part);
+    let mut file = File::create_new(&part).with_context(failed)?;
     file.write_all(text.as_bytes()).with_context(failed)?;
     // Otherwise the new name could lead to an empty file after a power failure, and the former one would be gone.
     file.sync_all().with_context(failed)?;
@@ -288,7 +294,26 @@ fn beside(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
+
+    #[test]
+    fn d47_o1112_links_that_were_planted_among_the_activities_are_not_followed() {
+        let out = tempfile::tempdir().unwrap();
+        let [folder, other, elsewhere] = [FOLDER, "other", "elsewhere"].map(|name| out.path().join(name));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(&other, "of somebody else").unwrap();
+        symlink(&other, folder.join("collection.json.part")).unwrap();
+        assert_eq!(write(out.path(), "http://h/", &[], "Manifest").unwrap(), 1);
+        assert_eq!(fs::read_to_string(&other).unwrap(), "of somebody else");
+        fs::remove_dir_all(&folder).unwrap();
+        fs::create_dir(&elsewhere).unwrap();
+        symlink(&elsewhere, &folder).unwrap();
+        let refused = write(out.path(), "http://h/", &[], "Manifest").unwrap_err();
+        assert!(refused.to_string().contains("it is a link"), "{refused}");
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+    }
 
     #[test]
     fn o190_a_page_of_activities_that_cannot_be_read_costs_no_deletion() {

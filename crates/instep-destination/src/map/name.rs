@@ -95,7 +95,9 @@ pub(super) fn is_plain(segment: &str) -> bool {
     !octets.is_empty() && plain(octets).is_some() && !is_risky(octets)
 }
 
-/// Returns `true` if a name has a meaning for a shell, a device, git or instep: its first octet is escaped (D8).
+/// Returns `true` if a name has a meaning for a shell, a device, git or instep: its first octet is escaped (D8). The
+/// program reads `instep.toml` in the folder where it is started, and the file may name commands to run, so a Source
+/// must not be able to place one in a copy.
 fn is_risky(octets: &[u8]) -> bool {
     match octets.first() {
         Some(b'-') => true,
@@ -109,7 +111,7 @@ fn is_risky(octets: &[u8]) -> bool {
 
 fn is_reserved(name: &str) -> bool {
     const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
-    const OURS_AND_GITS: [&str; 4] = [".git", "git~1", ".instep", "instep~1"];
+    const OURS_AND_GITS: [&str; 5] = [".git", "git~1", ".instep", "instep~1", "instep.toml"];
     let stem = name.split('.').next().unwrap_or_default().trim_end();
     let numbered = || {
         let number = stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt"))?;

@@ -34,7 +34,7 @@ fn is_safe(path: &str) -> bool {
         !name.is_empty()
             && name.len() <= 255
             && !matches!(name, "." | "..")
-            && !matches!(lower.as_str(), ".instep" | ".git" | "con" | "nul" | "aux" | "prn")
+            && !matches!(lower.as_str(), ".instep" | "instep.toml" | ".git" | "con" | "nul" | "aux" | "prn")
             && !name.ends_with(['.', ' '])
             && !name.starts_with('-')
             && !name.chars().any(|char| char.is_control() || "<>:\"/\\|?*".contains(char))

@@ -116,10 +116,15 @@ async fn ask(
     let mut request = Request::get(record.clone());
     request.speaker.clone_from(speaker);
     let mut response = client.send(&request).await?.successful()?;
+    let broken = |what: String| HttpError::Transfer { uri: record.as_str().to_owned(), source: what.into() };
+    // Compressed bytes are neither JSON nor XML, and would meet no condition.
+    if let Some(coding) = response.coding() {
+        return Err(broken(format!(
+            "it arrived in the content coding {coding:?}, although none was accepted"
+        )));
+    }
     let Some(read) = response.body.read_up_to(RECORD_BYTES).await? else {
-        let (uri, source) =
-            (record.as_str().to_owned(), format!("it has more than {RECORD_BYTES} bytes").into());
-        return Err(HttpError::Transfer { uri, source });
+        return Err(broken(format!("it has more than {RECORD_BYTES} bytes")));
     };
     Ok(condition.holds(&read))
 }

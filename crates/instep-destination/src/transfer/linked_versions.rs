@@ -99,10 +99,15 @@ impl SyncRun<'_> {
 
     async fn mementos_of_map(&self, resource: &Uri, map: &Uri) -> Result<Vec<HeaderLink>, HttpError> {
         let mut response = self.network.client.send(&on_behalf(map, resource)).await?.successful()?;
+        let broken = |what: String| HttpError::Transfer { uri: map.as_str().to_owned(), source: what.into() };
+        // In compressed bytes there is no link.
+        if let Some(coding) = response.coding() {
+            return Err(broken(format!(
+                "it arrived in the content coding {coding:?}, although none was accepted"
+            )));
+        }
         let Some(body) = response.body.read_up_to(TIMEMAP_BYTES).await? else {
-            let (uri, source) =
-                (map.as_str().to_owned(), format!("it has more than {TIMEMAP_BYTES} bytes").into());
-            return Err(HttpError::Transfer { uri, source });
+            return Err(broken(format!("it has more than {TIMEMAP_BYTES} bytes")));
         };
         Ok(parse_link_header(&String::from_utf8_lossy(&body), map))
     }

@@ -13,6 +13,10 @@ use crate::{
 
 /// The largest response. A part of a list has some megabytes.
 const MOST_BYTES: usize = 512 << 20;
+/// The most decompressed bytes for each one that arrives, as for full texts: a few bytes could fill the memory (D14).
+const MOST_RATIO: usize = 200;
+/// The bytes that may swell so much although fewer have arrived, because a short response may repeat itself.
+const FIRST_BYTES: usize = 64 << 10;
 /// Further attempts when an answer is not OAI-PMH, or is truncated: a maintenance page is temporary.
 const RETRIES: u32 = 3;
 
@@ -95,16 +99,27 @@ impl Repository {
 /// Returns the body as text: decompressed, and in the encoding that it declares. Invalid bytes become U+FFFD.
 async fn read(response: &mut Response, url: &str) -> Result<String, HttpError> {
     let failed = |what: String| HttpError::Transfer { uri: url.to_owned(), source: Box::new(NotOai(what)) };
-    let too_long = || failed(format!("the response has more than {} MiB", MOST_BYTES >> 20));
-    let body = response.body.read_up_to(MOST_BYTES).await?.ok_or_else(too_long)?;
-    let mut bytes = Vec::with_capacity(body.len());
-    let decoded = Decoded::new(&body[..])
-        .and_then(|decoded| decoded.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes));
-    decoded.map_err(|error| failed(format!("the response cannot be decompressed: {error}")))?;
-    if bytes.len() > MOST_BYTES {
-        return Err(too_long());
-    }
+    let body = response.body.read_up_to(MOST_BYTES).await?.ok_or_else(|| failed(too_long()))?;
+    let bytes = decompressed(&body).map_err(failed)?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| marked(error.as_bytes())))
+}
+
+/// Returns the decompressed bytes of a body. The error describes the fault.
+fn decompressed(body: &[u8]) -> Result<Vec<u8>, String> {
+    let most = body.len().max(FIRST_BYTES).saturating_mul(MOST_RATIO).min(MOST_BYTES);
+    let mut bytes = Vec::with_capacity(body.len());
+    Decoded::new(body)
+        .and_then(|decoded| decoded.take(most as u64 + 1).read_to_end(&mut bytes))
+        .map_err(|error| format!("the response cannot be decompressed: {error}"))?;
+    match bytes.len() {
+        length if length <= most => Ok(bytes),
+        length if length > MOST_BYTES => Err(too_long()),
+        _ => Err(format!("the response grows by more than {MOST_RATIO} times when it is decompressed")),
+    }
+}
+
+fn too_long() -> String {
+    format!("the response has more than {} MiB", MOST_BYTES >> 20)
 }
 
 fn marked(bytes: &[u8]) -> String {
@@ -120,7 +135,27 @@ fn marked(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
+    use flate2::{Compression, write::GzEncoder};
+
     use super::*;
+
+    #[test]
+    fn d14_d46_o1108_a_response_that_swells_too_much_is_not_unpacked_to_its_end() {
+        let compressed = |length: usize| {
+            let mut coder = GzEncoder::new(Vec::new(), Compression::best());
+            coder.write_all(&vec![b' '; length]).unwrap();
+            coder.finish().unwrap()
+        };
+        let bomb = compressed(64 << 20);
+        assert!(bomb.len() < 1 << 20);
+        let refused = decompressed(&bomb).unwrap_err();
+        assert!(refused.contains("more than 200 times"), "{refused}");
+        // A short response may repeat itself, and one that was not compressed stays as it is.
+        assert_eq!(decompressed(&compressed(8 << 20)).unwrap().len(), 8 << 20);
+        assert_eq!(decompressed(b"<a/>").unwrap(), b"<a/>");
+    }
 
     #[test]
     fn b35_bytes_that_are_no_utf8_become_what_is_repaired_and_reported() {

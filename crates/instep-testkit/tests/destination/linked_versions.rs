@@ -1,6 +1,6 @@
 //! Versions that links lead to, in runs in which something fails.
 
-use instep_testkit::Fault;
+use instep_testkit::{Fault, Page};
 use resourcesync::{DateTime, Link, Relation, Uri};
 
 use crate::support::{Copy, keeping, link, versions};
@@ -26,6 +26,18 @@ fn o419_a_time_map_that_is_too_large_is_a_failed_request_and_not_an_empty_one() 
     assert_eq!((run.exit_code(), copy.differences()), (3, vec![]), "{:?}", run.heard);
     let is_named =
         |(_, uri, what): &(_, String, String)| uri.ends_with("map/a") && what.contains("more than");
+    assert!(run.heard.problems.iter().any(is_named), "{:?}", run.heard.problems);
+}
+
+#[test]
+fn o1114_a_time_map_that_is_compressed_unasked_is_a_failed_request_and_not_an_empty_one() {
+    let copy = Copy::of_three();
+    copy.source.serve("map/a", Page::from("compressed").with_header("Content-Encoding", "gzip"));
+    link(&copy, "a.txt", Relation::TimeMap, "map/a", None);
+    let run = keeping(&copy);
+    assert_eq!((run.exit_code(), copy.differences()), (3, vec![]), "{:?}", run.heard);
+    let is_named =
+        |(_, uri, what): &(_, String, String)| uri.ends_with("map/a") && what.contains("content coding");
     assert!(run.heard.problems.iter().any(is_named), "{:?}", run.heard.problems);
 }
 

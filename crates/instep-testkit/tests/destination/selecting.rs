@@ -117,6 +117,15 @@ fn o454_a_record_that_is_too_large_leaves_its_resource_owed() {
 }
 
 #[test]
+fn o1113_a_record_that_is_compressed_unasked_leaves_its_resource_owed() {
+    let copy = described();
+    let record = Page::from("compressed").with_header("Content-Encoding", "gzip");
+    copy.source.serve("about/a.json", record);
+    let run = choosing(&copy, "/year > 2000");
+    assert_eq!((run.exit_code(), run.report().owed, held(&copy)), (3, 1, vec![]), "{:?}", run.heard);
+}
+
+#[test]
 fn what_is_no_condition_is_exit_2() {
     let copy = described();
     assert_eq!(choosing(&copy, "what is this").exit_code(), 2);

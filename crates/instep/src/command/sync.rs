@@ -173,7 +173,7 @@ Examples:
   instep sync https://example.org/ ./copy --delete --max-delete 500
   instep sync https://example.org/ ./copy -n --include '*.pdf'
   instep sync https://example.org/resourcelist.xml --limit 10
-  instep sync https://example.org/ ./copy --follow --on-change 'jq -r .uri | xargs -r reindex'
+  instep sync https://example.org/ ./copy --follow --on-change 'jq .uri | xargs -r reindex'
   instep sync https://example.org/ ./copy --delete --follow --republish --listen 127.0.0.1:8081
   instep sync https://example.org/ ./state --store s3://bucket/prefix
   instep sync https://example.org/ ./copy --follow --callback-url https://mirror.example.net/push/";
@@ -299,7 +299,13 @@ impl SyncCommand {
 
 #[cfg(test)]
 mod tests {
-    use std::{ffi::OsStr, io::Write as _, os::fd::IntoRawFd as _, path::Path};
+    use std::{
+        ffi::OsStr,
+        io::Write as _,
+        os::fd::IntoRawFd as _,
+        path::Path,
+        process::{self, Stdio},
+    };
 
     use clap::Parser;
 
@@ -333,6 +339,21 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         assert!(task(place.path(), &["--metrics-file", "m.prom", "--dry-run"]).metrics_file.is_none());
         assert!(task(place.path(), &["--metrics-file", "m.prom"]).metrics_file.is_some());
+    }
+
+    #[test]
+    fn o1111_the_example_of_a_receiver_takes_every_uri() {
+        let (_, rest) = EXAMPLES.split_once("--on-change '").unwrap();
+        let (command, _) = rest.split_once('\'').unwrap();
+        // jq then writes each URI in double quotes, in which xargs takes an apostrophe as it is.
+        let receiver = command.strip_prefix("jq .uri | ").unwrap().replace("reindex", "printf '%s\\n'");
+        let mut shell = process::Command::new("sh");
+        let shell = shell.args(["-c", &receiver]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut shell = shell.spawn().unwrap();
+        shell.stdin.take().unwrap().write_all(b"\"http://h/it's\"\n\"http://h/$(id);b\"\n").unwrap();
+        let output = shell.wait_with_output().unwrap();
+        assert!(output.status.success());
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "http://h/it's\nhttp://h/$(id);b\n");
     }
 
     #[test]

@@ -138,21 +138,40 @@ pub(crate) fn lines(text: &str) -> String {
     escaped(text, &['\n', '\t'])
 }
 
+/// Returns a text of JSON in which control characters and direction marks are escaped as JSON writes them. They are only
+/// in its strings, whose values stay the same (D10).
+pub(crate) fn json_text(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    for character in json.chars() {
+        // JSON itself demands escapes only for the control characters before the blank.
+        if turns(character) || matches!(character, '\u{7f}'..='\u{9f}') {
+            let _ = write!(safe, "\\u{:04x}", u32::from(character));
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
+}
+
 /// Escapes control characters and direction marks, except those in `kept`.
 fn escaped(text: &str, kept: &[char]) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
-        let turns = matches!(
-            character,
-            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        );
-        if (character.is_control() && !kept.contains(&character)) || turns {
+        if (character.is_control() && !kept.contains(&character)) || turns(character) {
             let _ = write!(safe, "\\u{{{:x}}}", u32::from(character));
         } else {
             safe.push(character);
         }
     }
     safe
+}
+
+/// Returns `true` for a mark that changes the direction of text.
+fn turns(character: char) -> bool {
+    matches!(
+        character,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
 }
 
 #[cfg(test)]

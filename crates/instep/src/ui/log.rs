@@ -29,7 +29,8 @@ pub(crate) fn start_log(global: &Global) {
         named => (named.and_then(Result::ok), None),
     };
     let targets = named.unwrap_or_else(default);
-    let log = fmt().with_max_level(LevelFilter::TRACE).with_writer(LogWriter);
+    let writer = LogWriter { is_json: global.log_format == LogFormat::Json };
+    let log = fmt().with_max_level(LevelFilter::TRACE).with_writer(writer);
     let log = log.with_ansi(has_color(&io::stderr()));
     // The result is ignored: a second start in one process, as in a test that runs two commands, fails and changes
     // nothing.

@@ -4,7 +4,9 @@ pub(crate) mod text;
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::FileTypeExt as _,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
@@ -56,7 +58,9 @@ const EVERY: Duration = Duration::from_secs(15);
 impl<'a> MetricsMonitor<'a> {
     /// Returns a monitor that writes metrics of the copy in `dir` to `file`.
     pub(crate) fn new(file: PathBuf, dir: &Path, beside: &'a dyn Monitor) -> Self {
-        let before = fs::read_to_string(&file).unwrap_or_default();
+        // A device could have bytes without end, and a pipe none until somebody writes to it.
+        let is_file = fs::metadata(&file).is_ok_and(|found| found.is_file());
+        let before = if is_file { fs::read_to_string(&file).unwrap_or_default() } else { String::new() };
         let (succeeded, first) = (recorded(&before, LAST_SUCCESS), recorded(&before, FIRST_RUN));
         // A file that an earlier version wrote has no time of the first run.
         let first = first.or(succeeded).or_else(|| Some(now()));
@@ -80,7 +84,7 @@ impl<'a> MetricsMonitor<'a> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes a new file and renames it, so that no reader sees an incomplete one.
+    /// Writes the file.
     fn write(&self) -> io::Result<()> {
         // The path is absolute, so that it identifies the copy whatever the working folder is.
         let dir = std::path::absolute(&self.dir).unwrap_or_else(|_| self.dir.clone());
@@ -89,10 +93,7 @@ impl<'a> MetricsMonitor<'a> {
         let mut counts = self.counts();
         counts.write(&mut text);
         counts.written = Some(Instant::now());
-        let mut beside = self.file.clone().into_os_string();
-        beside.push(".new");
-        fs::write(&beside, text.into_string())?;
-        fs::rename(&beside, &self.file)
+        place(&self.file, text.into_string().as_bytes())
     }
 
     fn write_copy(&self, text: &mut Text, now: f64) {
@@ -187,6 +188,23 @@ impl RunCounts {
     }
 }
 
+/// Writes a new file and renames it, so that no reader sees an incomplete one. A device, such as `/dev/null`, is written
+/// and stays.
+fn place(file: &Path, text: &[u8]) -> io::Result<()> {
+    match fs::metadata(file).map(|found| found.file_type()) {
+        Ok(found) if found.is_char_device() => return fs::write(file, text),
+        Ok(found) if !found.is_file() => return Err(io::Error::other("it is neither a file nor a device")),
+        _ => {}
+    }
+    let mut beside = file.to_owned().into_os_string();
+    beside.push(".new");
+    // A killed run can leave one behind. Anybody who may write to the folder can put a link there, which must not be
+    // followed.
+    let _ = fs::remove_file(&beside);
+    fs::File::create_new(&beside)?.write_all(text)?;
+    fs::rename(&beside, file)
+}
+
 /// Returns the number of requests without an answer or with an error.
 fn errors(traffic: &Traffic) -> u64 {
     traffic.answers.iter().filter(|(code, _)| **code == 0 || **code >= 400).map(|(_, number)| number).sum()
@@ -241,9 +259,42 @@ fn now() -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::{fs::symlink, net::UnixListener};
+
     use instep_destination::VoidMonitor;
 
     use super::*;
+
+    /// Writes the metrics of a run to a file.
+    fn written_to(file: &Path) -> io::Result<()> {
+        MetricsMonitor::new(file.to_owned(), Path::new("nowhere"), &VoidMonitor).end(0)
+    }
+
+    #[test]
+    fn d47_o1109_a_link_that_was_planted_beside_the_metrics_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, planted, other] =
+            ["copy.prom", "copy.prom.new", "other"].map(|name| folder.path().join(name));
+        fs::write(&other, "of somebody else").unwrap();
+        symlink(&other, &planted).unwrap();
+        written_to(&file).unwrap();
+        assert_eq!(fs::read_to_string(&other).unwrap(), "of somebody else");
+        assert!(fs::symlink_metadata(&file).unwrap().is_file());
+        assert!(fs::read_to_string(&file).unwrap().contains(FIRST_RUN));
+        assert!(fs::symlink_metadata(&planted).is_err());
+    }
+
+    #[test]
+    fn o1110_metrics_replace_no_device_and_nothing_else_that_is_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let [null, socket] = ["null", "socket"].map(|name| folder.path().join(name));
+        symlink("/dev/null", &null).unwrap();
+        written_to(&null).unwrap();
+        assert!(fs::symlink_metadata(&null).unwrap().is_symlink());
+        let _listener = UnixListener::bind(&socket).unwrap();
+        assert!(written_to(&socket).is_err());
+        assert!(fs::symlink_metadata(&socket).unwrap().file_type().is_socket());
+    }
 
     #[test]
     fn the_remaining_time_of_a_lease_is_that_of_the_last_event() {

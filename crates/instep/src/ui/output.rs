@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    format::{lines, name, shell_argument},
+    format::{json_text, lines, name, shell_argument},
     stream::{clear, has_color, lost, write_line, write_log_line, write_text},
 };
 use crate::{
@@ -210,13 +210,14 @@ fn chain(causes: impl Iterator<Item = String>) -> String {
     text
 }
 
-/// Returns a JSON object in one line, its `type` first.
+/// Returns a JSON object in one line, its `type` first. The line may be read at a terminal, so no text in it can steer
+/// one (D10).
 pub(crate) fn typed(kind: &str, fields: impl Serialize) -> String {
     let mut object = serde_json::Map::from_iter([("type".to_owned(), Value::from(kind))]);
     if let Ok(Value::Object(fields)) = serde_json::to_value(fields) {
         object.extend(fields);
     }
-    Value::Object(object).to_string()
+    json_text(&Value::Object(object).to_string())
 }
 
 /// Returns a line in the form that the log of the libraries has with `--log-format json`.
@@ -227,5 +228,23 @@ fn log_line(level: LineLevel, text: &str) -> String {
         LineLevel::Error => "ERROR",
     };
     let timestamp = jiff::Timestamp::now().to_string();
-    json!({ "timestamp": timestamp, "level": level, "message": text.trim(), "target": "instep" }).to_string()
+    let line = json!({ "timestamp": timestamp, "level": level, "message": text.trim(), "target": "instep" });
+    json_text(&line.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{LineLevel, log_line, typed};
+
+    #[test]
+    fn d10_o1106_a_name_in_a_line_of_json_cannot_steer_the_terminal() {
+        let text = "a\u{9b}31m\u{202e}\u{7f}\u{61c}\u{1b}é\nb";
+        let fields = json!({ "uri": text });
+        for (line, key) in [(typed("item", fields), "uri"), (log_line(LineLevel::Warn, text), "message")] {
+            assert!(line.contains(r"a\u009b31m\u202e\u007f\u061c\u001bé\nb"), "{line}");
+            assert_eq!(serde_json::from_str::<Value>(&line).unwrap()[key], text);
+        }
+    }
 }

@@ -9,6 +9,7 @@ use std::{
 use indicatif::ProgressBar;
 use tracing_subscriber::fmt::MakeWriter;
 
+use super::format::json_text;
 use crate::exit::Exit;
 
 /// The display that is drawn at the bottom of the terminal. It is a static because a process has one terminal, and log
@@ -101,12 +102,21 @@ pub(crate) fn write_log_line(line: &str) {
 
 /// Writes log lines to standard error, above the display.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LogWriter;
+pub(crate) struct LogWriter {
+    /// `true` if the lines are JSON.
+    pub(crate) is_json: bool,
+}
 
 impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // One call has a complete line, so it is written at once.
-        above_drawing(|| io::stderr().write_all(bytes)).map(|()| bytes.len())
+        let written = if self.is_json {
+            let line = json_text(&String::from_utf8_lossy(bytes));
+            above_drawing(|| io::stderr().write_all(line.as_bytes()))
+        } else {
+            above_drawing(|| io::stderr().write_all(bytes))
+        };
+        written.map(|()| bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

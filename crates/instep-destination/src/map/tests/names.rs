@@ -44,6 +44,7 @@ fn d8_names_that_mean_something_elsewhere_are_escaped() {
         ".instep",
         ".Instep",
         "instep~1",
+        "instep.toml",
         ".gitignore",
         ".well-known",
         "desktop.ini",
@@ -57,6 +58,23 @@ fn d8_names_that_mean_something_elsewhere_are_escaped() {
     }
     assert_eq!(path(&mapper, "http://h/CON"), "%43ON");
     assert_eq!(path(&mapper, "http://h/.gitignore"), ".gitignore");
+}
+
+#[test]
+fn d8_o1105_a_source_cannot_place_a_configuration_in_the_copy() {
+    let at_host = mapper("http://h/", &["http://h/x/="]);
+    let at_folder = mapper("http://h/data/", &[]);
+    for (mapper, text, expected) in [
+        (&at_host, "http://h/instep.toml", "%69nstep.toml"),
+        (&at_host, "http://h/d/INSTEP.toml", "d/%49NSTEP.toml"),
+        (&at_host, "http://h/%69nstep%2Etoml", "%69nstep.toml"),
+        (&at_host, "http://h/x/instep.toml", "%69nstep.toml"),
+        (&at_host, "http://h/instep.toml/a", "%69nstep.toml/a"),
+        (&at_folder, "http://h/data/instep.toml", "%69nstep.toml"),
+        (&at_folder, "http://h/data/my-instep.toml", "my-instep.toml"),
+    ] {
+        assert_eq!(path(mapper, text), expected, "{text}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use resourcesync::{Severity, validate::Rule};
 use serde_json::{Value, json};
 
 use super::judgement::Judgement;
+use crate::ui::format::json_text;
 
 /// Returns the SARIF log of a run.
 pub(super) fn log(judgement: &Judgement) -> String {
@@ -50,5 +51,5 @@ pub(super) fn log(judgement: &Judgement) -> String {
         "version": "2.1.0",
         "runs": [{ "tool": { "driver": driver }, "results": results }],
     });
-    format!("{log:#}")
+    json_text(&format!("{log:#}"))
 }

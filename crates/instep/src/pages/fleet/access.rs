@@ -156,8 +156,7 @@ impl OperatorAccess {
         if let Some(token) = bearer_token(headers) {
             return self.operator(token.trim()).map(|who| SignedIn { who, mark: None });
         }
-        let named = self.header.as_ref().and_then(|header| headers.get(header)?.to_str().ok());
-        if let Some(who) = named.map(str::trim).filter(|who| !who.is_empty()) {
+        if let Some(who) = self.named_by_proxy(headers) {
             return Some(SignedIn { who: who.to_owned(), mark: Some(self.mark(who)) });
         }
         let number = self.session_number(headers)?;
@@ -179,6 +178,14 @@ impl OperatorAccess {
         let is_own = headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin" || site == "none");
         let has_mark = blake3::hash(mark.as_bytes()) == blake3::hash(expected.as_bytes());
         (is_own && has_mark).then_some(signed_in)
+    }
+
+    /// Returns the operator whom the proxy names; `None` if it names nobody. A client can send the header too, and some
+    /// proxies add theirs to it, so a request with several names has none.
+    fn named_by_proxy<'h>(&self, headers: &'h HeaderMap) -> Option<&'h str> {
+        let mut names = headers.get_all(self.header.as_ref()?).iter();
+        let (Some(name), None) = (names.next(), names.next()) else { return None };
+        name.to_str().ok().map(str::trim).filter(|who| !who.is_empty())
     }
 
     fn operator(&self, token: &str) -> Option<String> {

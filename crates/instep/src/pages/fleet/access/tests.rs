@@ -109,6 +109,15 @@ fn a_proxy_names_the_operator_in_its_header_and_forms_need_the_mark_of_that_oper
 }
 
 #[test]
+fn o1107_a_request_that_names_two_operators_has_none() {
+    let access = OperatorAccess::new(None, Some(HeaderName::from_static("x-user"))).unwrap();
+    let mut named = headers(&[("x-user", "ada")]);
+    assert_eq!(access.signed_in(&named).unwrap().who, "ada");
+    named.append("x-user", HeaderValue::from_static("bob"));
+    assert_eq!(access.signed_in(&named), None);
+}
+
+#[test]
 fn o297_a_file_whose_mode_was_corrected_is_read_again() {
     let file = file(&format!("\u{feff}ada {TOKEN}\n"), 0o600);
     let access = OperatorAccess::new(Some(file.path()), None).unwrap();
