@@ -170,13 +170,14 @@ fn without_user(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a URI whose host has letters outside of ASCII, which a URI percent-encodes (RFC 3986 §3.2.2), with the host
-/// in its ASCII form: `http://b%C3%BCcher.example/` is requested at `xn--bcher-kva.example`. Any other URI stays as it is.
+/// Returns a URI whose host has letters outside of ASCII with the host in its ASCII form: `http://b%C3%BCcher.example/` is
+/// requested at `xn--bcher-kva.example`. A URI percent-encodes such letters (RFC 3986 §3.2.2), a person writes them as they
+/// are. Any other URI stays as it is.
 fn with_ascii_host(text: Cow<'_, str>) -> Cow<'_, str> {
     let Some((scheme, rest)) = text.split_once("://") else { return text };
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     let (host, port) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
-    if !host.contains('%') {
+    if host.is_ascii() && !host.contains('%') {
         return text;
     }
     match url::Host::parse(host) {

@@ -118,3 +118,18 @@ fn o974_the_refusal_of_a_url_with_a_login_does_not_show_it() {
         assert!(fault.contains("the URL at a.example has a login") && !fault.contains("hush"), "{fault}");
     }
 }
+
+#[test]
+fn o1041_a_host_outside_of_ascii_is_imported_by_its_name_in_the_domain_name_system() {
+    let text = "https://b\u{fc}cher.example\nhttps://b%C3%BCcher.example/\nhttps://xn--bcher-kva.example/\n";
+    assert_eq!(read(text, ImportFormat::List), [(None, "https://xn--bcher-kva.example/".to_owned())]);
+}
+
+#[test]
+fn o1042_a_url_that_each_run_would_refuse_is_a_fault_of_its_line() {
+    let text = "https://a.example/%C3%A9\nhttps://a.example/\u{e9}\n";
+    let list = import(text, ImportFormat::List).unwrap();
+    assert_eq!(list.sources.len(), 1);
+    let [FleetError::Import { line: 2, what }] = &list.faults[..] else { panic!("{:?}", list.faults) };
+    assert!(what.contains("write other characters percent-encoded"), "{what}");
+}
