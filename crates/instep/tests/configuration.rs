@@ -230,11 +230,27 @@ fn a_rule_that_cannot_be_read_says_where_and_what() {
         ("[[changefreq]]\nresource = \"*\"\nfrequency = \"often\"\n", "write auto"),
         ("[[link]]\nresource = \"*\"\n", "[[link]]"),
         ("[[generic]]\nresource = \"*/*\"\nspecific = [\"*\"]\n", "more than one *"),
+        (
+            "[[link]]\nresource = \"*\"\nrel = \"up\"\ntarget = \"a\"\npri = \"1\"\n",
+            "write a whole number without quotes",
+        ),
     ] {
         let folder = folder(&format!("[publish]\nbase-url = \"http://x.example/\"\n{rule}"));
         let output = instep(folder.path()).args(["publish", "data"]).output().unwrap();
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && message.contains(said), "{message}");
+    }
+}
+
+#[test]
+fn o1046_a_credential_without_its_origin_is_answered_with_where_it_belongs() {
+    for table in ["[credentials]\nbearer-file = \"token\"\n", "[credentials.\"a\"]\nbearer = \"token\"\n"] {
+        let folder = folder(table);
+        let output = instep(folder.path()).args(["sync", "http://127.0.0.1:1/"]).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(message.contains("write [credentials.\"https://HOST\"] for each origin"), "{message}");
+        assert!(message.contains("instep.toml line 1"), "{message}");
     }
 }
 
