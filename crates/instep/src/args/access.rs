@@ -168,7 +168,7 @@ pub(crate) fn credentials(config: &Config) -> anyhow::Result<Vec<Credential>> {
     };
     let table = table.as_table().with_context(wrong)?;
     let of_origin = |(origin, value): (&String, &Value)| {
-        // Such as a key of the table itself, which would be a credential for no origin.
+        // A key of the table itself would be a credential for no origin.
         if !origin.contains("://") {
             bail!(wrong());
         }
