@@ -143,6 +143,16 @@ fn o1044_a_speed_that_is_not_above_0_is_refused() {
 }
 
 #[test]
+fn o1049_an_administrator_whose_address_no_harvester_reads_is_refused() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    for email in ["", "ada", "ada@host", "ada lovelace@example.org", "@example.org"] {
+        let serve = ["serve", "data", "--listen", "127.0.0.1:0", "--oai", "--oai-email", email];
+        let said = run(folder.path(), &serve, 2);
+        assert!(said.contains("is not an address; write ops@example.org"), "{said}");
+    }
+}
+
+#[test]
 fn p25_a_configuration_that_cannot_be_read_is_named_without_the_usage_of_commands() {
     let folder = folder(&[("data/a.txt", "one"), ("broken.toml", "a = [\n")]);
     for (file, said) in
