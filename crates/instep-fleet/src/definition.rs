@@ -116,9 +116,9 @@ impl SourceDefinition {
         self.deletions().map_err(|error| wrong(format!("max-delete: {error}")))?;
         self.selection().check().map_err(|error| wrong(error.to_string()))?;
         match &self.cadence {
-            Cadence::Every { seconds: 0 } => {
-                Err(wrong("every: a Source cannot be looked at without a pause".to_owned()))
-            }
+            Cadence::Every { seconds: 0 } => Err(wrong(
+                "every: at least 1s, because a Source cannot be looked at without a pause".to_owned(),
+            )),
             Cadence::Every { seconds } if *seconds > LONGEST_PAUSE => {
                 let days = LONGEST_PAUSE / 86_400;
                 Err(wrong(format!("every: at most {days}d, a hundred years; pause the Source instead")))

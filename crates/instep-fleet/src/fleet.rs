@@ -126,17 +126,17 @@ impl Fleet {
         })))
     }
 
+    /// Lets hubs announce changes of followed Sources at a server, during the next [`Self::run`].
+    pub fn deliver_at(&self, callbacks: SharedCallbacks) {
+        self.state().deliver_at(Some(callbacks));
+    }
+
     /// Runs each Source when it is due, until `shutdown`. Looks in progress then commit the resources that have
     /// arrived.
     ///
     /// # Errors
-    /// If the record cannot be read or written, or the address for hubs cannot be listened on.
+    /// If the record cannot be read or written.
     pub async fn run(&self, shutdown: Shutdown) -> Result<(), FleetError> {
-        let callbacks = self.state().options().callbacks.clone();
-        if let Some(callbacks) = callbacks {
-            let callbacks = SharedCallbacks::open(&callbacks).await?;
-            self.state().deliver_at(Some(callbacks));
-        }
         #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "it has shared nothing"))]
         let killed = self.register_after_former().await?;
         self.state().begin_watches();

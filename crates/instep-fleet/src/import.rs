@@ -6,6 +6,7 @@ use quick_xml::{
     Reader, XmlVersion,
     events::{BytesStart, Event},
 };
+use resourcesync::Uri;
 
 use crate::{FleetError, definition::plain_url};
 
@@ -131,6 +132,13 @@ impl ImportedList {
                 self.faults.push(wrong(line, format!("{url:?} is not UTF-8")))
             }
             Ok(url) => {
+                if let Err(error) = Uri::parse(&url) {
+                    let what = format!(
+                        "{url:?} is not a URL of a Source: {error}; write other characters percent-encoded"
+                    );
+                    self.faults.push(wrong(line, what));
+                    return;
+                }
                 let name = name.filter(|name| !name.is_empty());
                 self.sources.push(ImportedSource { line, name, url });
             }

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf};
 
-use instep_destination::{AccessOptions, CallbackOptions, CopyPlace};
+use instep_destination::{AccessOptions, CopyPlace};
 
 use crate::{place::FleetPlace, schedule::PacingRules};
 
@@ -23,8 +23,6 @@ pub struct FleetOptions {
     pub runs_per_host: usize,
     /// Options of access to the network; their limits hold for all Sources together.
     pub access: AccessOptions,
-    /// The address at which hubs announce changes of followed Sources; `None` if there is none.
-    pub callbacks: Option<CallbackOptions>,
     /// The limits of the intervals between looks.
     pub pacing: PacingRules,
     /// The bytes of all copies together; no look begins beyond that.
@@ -49,7 +47,6 @@ impl FleetOptions {
             runs: 32,
             runs_per_host: 4,
             access: AccessOptions::default(),
-            callbacks: None,
             pacing: PacingRules::default(),
             disk: None,
             min_free: 0,

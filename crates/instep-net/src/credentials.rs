@@ -33,8 +33,9 @@ impl Credentials {
     /// # Errors
     /// If the name or the value cannot be part of a header. The message does not show the value.
     pub fn header(&mut self, origin: Origin, name: &str, value: &str) -> Result<(), HttpError> {
-        let unusable =
-            |part| HttpError::Option { what: format!("The {part} of the header {name:?} cannot be sent") };
+        let unusable = |part| HttpError::Option {
+            what: format!("The {part} of the header {name:?} cannot be sent: write one line of plain text"),
+        };
         let key = name.parse().map_err(|_| unusable("name"))?;
         let mut value = HeaderValue::from_str(value.trim()).map_err(|_| unusable("value"))?;
         value.set_sensitive(true);

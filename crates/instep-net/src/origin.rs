@@ -170,9 +170,9 @@ fn without_user(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a URI whose host has letters outside of ASCII, percent-encoded as in a URI (RFC 3986 §3.2.2) or as people write
-/// them, with the host in its ASCII form: `http://b%C3%BCcher.example/` is requested at `xn--bcher-kva.example`. Any other
-/// URI stays as it is.
+/// Returns a URI whose host has letters outside of ASCII with the host in its ASCII form: `http://b%C3%BCcher.example/` is
+/// requested at `xn--bcher-kva.example`. A URI percent-encodes such letters (RFC 3986 §3.2.2), a person writes them as they
+/// are. Any other URI stays as it is.
 fn with_ascii_host(text: Cow<'_, str>) -> Cow<'_, str> {
     let Some((scheme, rest)) = text.split_once("://") else { return text };
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));

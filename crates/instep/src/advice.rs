@@ -291,6 +291,9 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
              away with the documents and publish again",
         ),
         SourceError::Manifest { .. } => Some("Correct the line, or leave it out"),
+        SourceError::Listen { address, .. } if address.ends_with(" for applications") => {
+            Some("Choose another address with --admin-listen; port 0 takes any free one")
+        }
         SourceError::Listen { .. } => Some("Choose another address with --listen; port 0 takes any free one"),
         _ => None,
     }

@@ -233,15 +233,15 @@ fn show(output: &Output, options: &PublishOptions, report: &PublishReport, is_fi
 /// Shows how many files are not published because of their mode, kind or name.
 fn show_left_out(output: &Output, left_out: LeftOutCounts) {
     let reasons = [
-        (left_out.private, "not readable by everybody"),
-        (left_out.links, "symbolic links"),
-        (left_out.special, "neither file nor folder"),
-        (left_out.names, "hidden names or editors' backups"),
+        (left_out.private, ["not readable by everybody"; 2]),
+        (left_out.links, ["symbolic link", "symbolic links"]),
+        (left_out.special, ["neither file nor folder"; 2]),
+        (left_out.names, ["hidden name or editor's backup", "hidden names or editors' backups"]),
     ];
     let reasons: Vec<_> = reasons
         .into_iter()
         .filter(|(number, _)| *number > 0)
-        .map(|(number, reason)| format!("{} {reason}", count(number)))
+        .map(|(number, [one, many])| format!("{} {}", count(number), if number == 1 { one } else { many }))
         .collect();
     if !reasons.is_empty() {
         output.closing(format!("Not published: {} (-v lists them)", reasons.join(", ")));

@@ -230,11 +230,46 @@ fn a_rule_that_cannot_be_read_says_where_and_what() {
         ("[[changefreq]]\nresource = \"*\"\nfrequency = \"often\"\n", "write auto"),
         ("[[link]]\nresource = \"*\"\n", "[[link]]"),
         ("[[generic]]\nresource = \"*/*\"\nspecific = [\"*\"]\n", "more than one *"),
+        (
+            "[[link]]\nresource = \"*\"\nrel = \"up\"\ntarget = \"a\"\npri = \"1\"\n",
+            "write a whole number without quotes",
+        ),
     ] {
         let folder = folder(&format!("[publish]\nbase-url = \"http://x.example/\"\n{rule}"));
         let output = instep(folder.path()).args(["publish", "data"]).output().unwrap();
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && message.contains(said), "{message}");
+    }
+}
+
+#[test]
+fn o1046_a_credential_without_its_origin_is_answered_with_where_it_belongs() {
+    for table in ["[credentials]\nbearer-file = \"token\"\n", "[credentials.\"a\"]\nbearer = \"token\"\n"] {
+        let folder = folder(table);
+        let output = instep(folder.path()).args(["sync", "http://127.0.0.1:1/"]).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(message.contains("write [credentials.\"https://HOST\"] for each origin"), "{message}");
+        assert!(message.contains("instep.toml line 1"), "{message}");
+    }
+}
+
+#[test]
+fn o1047_a_link_that_no_document_may_have_is_refused_before_anything_is_published() {
+    for (values, said) in [
+        ("rel = \"friend\"", "\"friend\" is neither registered nor a URI"),
+        ("rel = \"duplicate\"\nback = \"\"", "\"\" is neither registered nor a URI"),
+        ("rel = \"duplicate\"\ntype = \"html\"", "type \"html\" is not a media type such as text/html"),
+        ("rel = \"duplicate\"\npri = 0", "pri 0 is not a number from 1 to 999999"),
+        ("rel = \"duplicate\"\npri = 1000000", "pri 1000000 is not a number from 1 to 999999"),
+    ] {
+        let link = "[[link]]\nresource = \"*\"\ntarget = \"http://mirror.example/*\"";
+        let folder = folder(&format!("[publish]\nbase-url = \"http://x.example/\"\n{link}\n{values}\n"));
+        let output = instep(folder.path()).args(["publish", "data"]).output().unwrap();
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("instep.toml line 3: [[link]]: ") && message.contains(said), "{message}");
+        assert!(!folder.path().join("data/resourcesync").exists());
     }
 }
 

@@ -35,13 +35,6 @@ fn o103_a_source_is_imported_once_in_whatever_spelling_and_never_with_its_login(
 }
 
 #[test]
-fn o1075_a_host_in_letters_outside_of_ascii_is_imported_in_its_ascii_form() {
-    let text = "https://b\u{fc}cher.example:8080/rs\nhttps://xn--bcher-kva.example:8080/rs\n";
-    let url = "https://xn--bcher-kva.example:8080/rs".to_owned();
-    assert_eq!(read(text, ImportFormat::List), [(None, url)], "both are one Source");
-}
-
-#[test]
 fn what_cannot_be_used_names_its_line_and_costs_itself() {
     let lists = [
         ("https://a.example/\nnonsense\nhttps://b.example/\n", ImportFormat::List, 2, 2),
@@ -124,4 +117,19 @@ fn o974_the_refusal_of_a_url_with_a_login_does_not_show_it() {
         let fault = list.faults[0].to_string();
         assert!(fault.contains("the URL at a.example has a login") && !fault.contains("hush"), "{fault}");
     }
+}
+
+#[test]
+fn o1041_a_host_outside_of_ascii_is_imported_by_its_name_in_the_domain_name_system() {
+    let text = "https://b\u{fc}cher.example\nhttps://b%C3%BCcher.example/\nhttps://xn--bcher-kva.example/\n";
+    assert_eq!(read(text, ImportFormat::List), [(None, "https://xn--bcher-kva.example/".to_owned())]);
+}
+
+#[test]
+fn o1042_a_url_that_each_run_would_refuse_is_a_fault_of_its_line() {
+    let text = "https://a.example/%C3%A9\nhttps://a.example/\u{e9}\n";
+    let list = import(text, ImportFormat::List).unwrap();
+    assert_eq!(list.sources.len(), 1);
+    let [FleetError::Import { line: 2, what }] = &list.faults[..] else { panic!("{:?}", list.faults) };
+    assert!(what.contains("write other characters percent-encoded"), "{what}");
 }

@@ -76,7 +76,7 @@ impl SourceContext {
             if !hidden.is_empty() {
                 let what = format!(
                     "has files that are not published, because their names belong to the documents of this Source: {}; \
-                     move them to other names",
+                     move them to other names, or remove them if an earlier publication wrote them",
                     listed(&hidden)
                 );
                 monitor.problem(&PublishProblem::warning(root.folder().display().to_string(), what));

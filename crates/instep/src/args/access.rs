@@ -168,6 +168,10 @@ pub(crate) fn credentials(config: &Config) -> anyhow::Result<Vec<Credential>> {
     };
     let table = table.as_table().with_context(wrong)?;
     let of_origin = |(origin, value): (&String, &Value)| {
+        // A key of the table itself would be a credential for no origin.
+        if !origin.contains("://") {
+            bail!(wrong());
+        }
         credential(origin, value)
             .with_context(|| format!("{} [credentials] {origin}", config.place("credentials", origin)))
     };

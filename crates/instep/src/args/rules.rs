@@ -3,7 +3,7 @@
 
 use anyhow::bail;
 use instep_source::{CodingRule, FrequencyRule, GenericRule, LinkRule, SetOptions};
-use resourcesync::{ChangeFreq, MediaType, Relation};
+use resourcesync::{ChangeFreq, Link, MediaType, Relation, Uri};
 use serde::Deserialize;
 
 use crate::config::Config;
@@ -59,6 +59,31 @@ struct GenericTable {
     default: bool,
 }
 
+impl LinkTable {
+    /// Returns the fault of a value that no document may have: each resource would be published without the link, or with
+    /// one that does not conform. `None` if there is no such value.
+    fn fault(&self) -> Option<String> {
+        let relations = [Some(&self.rel), self.back.as_ref()];
+        if let Some(wrong) = relations.into_iter().flatten().find(|relation| !is_relation(relation)) {
+            return Some(format!(
+                "the relation {wrong:?} is neither registered nor a URI; write one such as describedby"
+            ));
+        }
+        if let Some(wrong) = self.media_type.as_ref().filter(|text| !MediaType::new(text).is_valid()) {
+            return Some(format!("type {wrong:?} is not a media type such as text/html"));
+        }
+        let wrong = self.pri.filter(|pri| !(1..=Link::LEAST_PREFERRED).contains(pri));
+        wrong.map(|pri| format!("pri {pri} is not a number from 1 to {}", Link::LEAST_PREFERRED))
+    }
+}
+
+/// Returns `true` for the relations that links may have (GEN-21).
+fn is_relation(text: &str) -> bool {
+    !matches!(Relation::parse(text), Relation::Other(_))
+        || Relation::is_registered(text)
+        || Uri::parse(text).is_ok()
+}
+
 fn gzip() -> String {
     "gzip".to_owned()
 }
@@ -78,6 +103,9 @@ impl Rules {
                         "{place} [[link]]: {path:?} has more than one *, of which only one can be replaced"
                     );
                 }
+            }
+            if let Some(fault) = table.fault() {
+                bail!("{place} [[link]]: {fault}");
             }
             rules.add_link(table);
         }

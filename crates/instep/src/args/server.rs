@@ -58,7 +58,7 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "NAME", requires = "oai", hide_short_help = true)]
     oai_name: Option<String>,
     /// Address of the repository's administrator [default: postmaster of the host]
-    #[arg(long, value_name = "EMAIL", requires = "oai", hide_short_help = true)]
+    #[arg(long, value_name = "EMAIL", value_parser = admin_email, requires = "oai", hide_short_help = true)]
     oai_email: Option<String>,
     /// Records in one response
     #[arg(long, default_value_t = 500, value_name = "N", value_parser = values::at_least_one::<usize>, requires = "oai", hide_short_help = true)]
@@ -76,6 +76,18 @@ pub(crate) struct ServerArgs {
     #[arg(long, requires = "versions", default_value = "8760h", value_parser = values::duration, value_name = "DURATION",
         help_heading = VERSIONS, hide_short_help = true)]
     versions_age: Duration,
+}
+
+/// Reads the address of an administrator in the form that the schema of OAI-PMH has: the host has a dot.
+fn admin_email(text: &str) -> Result<String, String> {
+    let has_parts = text
+        .split_once('@')
+        .is_some_and(|(user, host)| !user.is_empty() && host.trim_matches('.').contains('.'));
+    if has_parts && !text.contains(|character: char| character.is_whitespace() || character.is_control()) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("{text:?} is not an address; write ops@example.org"))
+    }
 }
 
 impl ServerArgs {

@@ -4,7 +4,7 @@ use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use instep_source::SourcePlace;
-use resourcesync::xml::SpecVersion;
+use resourcesync::{UriError, xml::SpecVersion};
 
 /// Reads a duration: `30s`, `5m`, `1h30m`, `250ms`, `7d`. A day has 24 hours.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
@@ -157,7 +157,10 @@ pub(crate) fn url(text: &str) -> Result<resourcesync::Uri, String> {
     let is_complete = text.contains("://") || is_of_the_web(text);
     let complete = if is_complete { text.to_owned() } else { format!("https://{text}/") };
     let complete = with_ascii_host(complete);
-    let uri = resourcesync::Uri::parse(&complete).map_err(|error| format!("{text:?}: {error}"))?;
+    let uri = resourcesync::Uri::parse(&complete).map_err(|error| match error {
+        UriError::Syntax { .. } => format!("{text:?}: {error}; write other characters percent-encoded"),
+        error => format!("{text:?}: {error}"),
+    })?;
     if url::Url::parse(uri.as_str()) == Err(url::ParseError::InvalidPort) {
         return Err(format!("{text:?} has a port that does not exist; the last one is 65535"));
     }
@@ -188,8 +191,12 @@ fn is_of_the_web(text: &str) -> bool {
     matches!(scheme.as_deref(), Some("http" | "https"))
 }
 
-/// Reads the path of a folder or file. Refuses a URL, which would become a folder with that name (P4).
+/// Reads the path of a folder or file. Refuses a URL, which would become a folder with that name (P4), and an empty text, as of
+/// a variable of the shell that is not set.
 pub(crate) fn path(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() {
+        return Err("it is empty; name a folder or file, or . for this folder".to_owned());
+    }
     match text.split_once("://") {
         Some(("s3", _)) => Err(format!(
             "{text:?} is not a folder; object storage holds the content of `publish`, its documents (--out), and the \

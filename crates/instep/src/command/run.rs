@@ -5,7 +5,7 @@ use std::{path::PathBuf, pin::pin, sync::Arc, time::Duration};
 use anyhow::bail;
 use clap::Args;
 use http::HeaderName;
-use instep_destination::{CallbackOptions, CopyPlace, Shutdown};
+use instep_destination::{CallbackOptions, CopyPlace, SharedCallbacks, Shutdown};
 use instep_fleet::{Fleet, FleetMonitor, FleetOptions, LONGEST_PAUSE, PacingRules, SourceDefinition};
 use serde_json::json;
 
@@ -177,7 +177,6 @@ impl RunCommand {
         pacing.longest = self.longest.as_secs().max(pacing.shortest);
         pacing.quarantine_after = self.quarantine_after;
         options.pacing = pacing;
-        options.callbacks = self.callbacks.options();
         (options.disk, options.min_free) = (self.disk, self.min_free);
         options.webhook = self
             .alert_webhook
@@ -188,8 +187,8 @@ impl RunCommand {
         (options.mail, options.alert_after) = (self.alert_mail, self.alert_after);
         options.access = self.limits.for_fleet(self.route, config)?;
         let access = OperatorAccess::new(self.operators.as_deref(), self.operator_header.clone())?;
-        let Self { listen, operators, operator_header, .. } = self;
-        let callbacks = options.callbacks.clone();
+        let Self { listen, operators, operator_header, callbacks, .. } = self;
+        let callbacks = callbacks.options();
         let pages = PagesSetup { listen, operators, operator_header, callbacks };
         Ok(FleetSetup { options, sources: configured(config)?, pages, access })
     }
@@ -206,15 +205,22 @@ async fn keep(
     let display = Arc::new(FleetDisplay::new(*output));
     let dir = setup.options.dir.clone();
     let pages = setup.pages;
-    // The listener comes first: if it fails, no folder and no record are left behind.
+    // The listeners come first: if one fails, no folder and no record are left behind.
     let listener = match &pages.listen {
         Some(address) => Some(FleetListener::bind(address, &setup.access).await?),
+        None => None,
+    };
+    let callbacks = match &pages.callbacks {
+        Some(callbacks) => Some(SharedCallbacks::open(callbacks).await?),
         None => None,
     };
     let monitor = Arc::clone(&display) as Arc<dyn FleetMonitor>;
     let Some(fleet) = opened(setup.options, setup.sources, monitor, &shutdown).await? else {
         return Ok(());
     };
+    if let Some(callbacks) = callbacks {
+        fleet.deliver_at(callbacks);
+    }
     let number = fleet.sources().len() as u64;
     let server =
         listener.map(|listener| FleetServer::new(listener, &dir, setup.access, fleet.clone(), display));

@@ -47,7 +47,7 @@ pub(crate) struct SimulateCommand {
     #[arg(long, hide_short_help = true, default_value = "24h", value_parser = values::duration, value_name = "DURATION")]
     burst_every: Duration,
     /// Factor by which changes come faster
-    #[arg(long, hide_short_help = true, default_value_t = 1.0, value_name = "TIMES")]
+    #[arg(long, hide_short_help = true, default_value_t = 1.0, value_parser = factor, value_name = "TIMES")]
     speed: f64,
     /// Stop changing after N changes [default: never]
     #[arg(long, hide_short_help = true, value_name = "N", value_parser = values::number::<u64>)]
@@ -94,6 +94,12 @@ enum SimulationProfile {
     Arxiv,
     /// Many small resources, a steady stream of changes; dumps with patches, no Resource List
     DbpediaLive,
+}
+
+/// Reads a factor. Refuses 0 and less: changes do not come backwards.
+fn factor(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| format!("{text:?} is not a factor; write a number above 0, such as 1440"))
 }
 
 fn sizes(text: &str) -> Result<(u64, u64), String> {
@@ -222,16 +228,15 @@ impl SimulateCommand {
         let burst = self
             .burst
             .or((self.profile == Some(SimulationProfile::Arxiv) && self.rate.is_none()).then_some(2_000));
-        let speed = if self.speed > 0.0 { self.speed } else { 1.0 };
         let changes = match burst {
             Some(count) => {
                 // At most a year, since a small speed would be more than a duration can hold.
-                let every = (self.burst_every.as_secs_f64() / speed).min(365.0 * 86_400.0);
+                let every = (self.burst_every.as_secs_f64() / self.speed).min(365.0 * 86_400.0);
                 SimulatedChanges::bursts(count, Duration::from_secs_f64(every))
             }
             None => {
                 let usual = if self.profile == Some(SimulationProfile::DbpediaLive) { 2.0 } else { 1.0 };
-                SimulatedChanges::at_rate(self.rate.unwrap_or(usual) * speed)
+                SimulatedChanges::at_rate(self.rate.unwrap_or(usual) * self.speed)
             }
         };
         SimulatedChanges { first: self.past_changes, most: self.changes, ..changes }

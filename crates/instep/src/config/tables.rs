@@ -12,6 +12,15 @@ use toml::{
 
 use super::Config;
 
+/// The kinds of values as the parser names them, and as they are written.
+const KINDS: [(&str, &str); 5] = [
+    ("u32", "a whole number without quotes"),
+    ("a boolean", "true or false, without quotes"),
+    ("a string", "a text in quotes"),
+    ("path string", "a path in quotes"),
+    ("a sequence", "an array such as [\"a\", \"b\"]"),
+];
+
 impl Config {
     /// Returns the tables of an array with this name; empty if the file has none.
     ///
@@ -29,8 +38,19 @@ impl Config {
             BTreeMap::<String, Vec<Spanned<T>>>::deserialize(Deserializer::from(Spanned::new(span, root)));
         let mut tables = read.map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            anyhow!("{} [[{name}]]: {}", self.place_at(at), error.message().trim_end().replace('\n', ", "))
+            anyhow!("{} [[{name}]]: {}", self.place_at(at), Self::what_to_write(error.message()))
         })?;
         Ok(tables.remove(name).unwrap_or_default())
+    }
+
+    /// Returns a message of the parser in one line. If a value has another kind than its key, the message says what to write,
+    /// without the names of types.
+    pub(crate) fn what_to_write(message: &str) -> String {
+        let message = message.trim_end().replace('\n', ", ");
+        let known = message.rsplit_once(", expected ").and_then(|(found, kind)| {
+            let (_, written) = KINDS.into_iter().find(|(name, _)| *name == kind)?;
+            Some(format!("{found}; write {written}"))
+        });
+        known.unwrap_or(message)
     }
 }

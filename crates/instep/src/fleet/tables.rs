@@ -84,7 +84,8 @@ type TableFault = (usize, String);
 
 fn read(text: &str) -> Result<Vec<SourceDefinition>, TableFault> {
     let tables: SourceTables = toml::from_str(text).map_err(|error| {
-        (error.span().map_or(0, |span| span.start), format!("[[source]]: {}", error.message()))
+        let what = Config::what_to_write(error.message());
+        (error.span().map_or(0, |span| span.start), format!("[[source]]: {what}"))
     })?;
     let mut definitions: Vec<SourceDefinition> = Vec::new();
     let (mut names, mut folders) = (BTreeMap::new(), BTreeMap::new());
@@ -206,6 +207,21 @@ mod tests {
             let (_, what) =
                 read(&format!("[[source]]\nname = 'a'\nurl = 'https://a.example/'\n{key}\n")).unwrap_err();
             assert!(what.contains(part), "{what}");
+        }
+    }
+
+    #[test]
+    fn o1045_a_value_of_another_kind_is_answered_with_what_to_write() {
+        for (key, part) in [
+            ("every = 5", "[[source]]: invalid type: integer `5`; write a text in quotes"),
+            ("follow = 'yes'", "write true or false, without quotes"),
+            ("include = '*.pdf'", "write an array such as [\"a\", \"b\"]"),
+            ("bearer-file = 5", "write a path in quotes"),
+        ] {
+            let table = format!("[[source]]\nname = 'a'\nurl = 'https://a.example/'\n{key}\n");
+            let (at, what) = read(&table).unwrap_err();
+            assert!(what.contains(part), "{what}");
+            assert_eq!(line(&table, at), 4);
         }
     }
 

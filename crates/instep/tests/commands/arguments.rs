@@ -117,6 +117,42 @@ fn o664_an_empty_name_of_the_folder_of_a_fleet_makes_no_fleet_of_the_working_fol
 }
 
 #[test]
+fn o1043_an_empty_name_of_a_folder_is_refused_before_anything_is_done() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    for arguments in [
+        &["sync", "http://127.0.0.1:1/", ""][..],
+        &["audit", "http://127.0.0.1:1/", ""],
+        &["export", "", "--folder", "files"],
+        &["publish", "data", "--base-url", BASE, "--state", ""],
+        &["publish", "data", "--base-url", BASE, "--out", ""],
+        &["serve", "", "--listen", "127.0.0.1:0"],
+    ] {
+        let said = run(folder.path(), arguments, 2);
+        assert!(said.contains("it is empty; name a folder or file"), "{said}");
+    }
+}
+
+#[test]
+fn o1044_a_speed_that_is_not_above_0_is_refused() {
+    let folder = folder(&[]);
+    for speed in ["0", "-1", "nan", "inf", "fast"] {
+        let speed = format!("--speed={speed}");
+        let said = run(folder.path(), &["simulate", "--resources", "1", "--duration", "100ms", &speed], 2);
+        assert!(said.contains("write a number above 0"), "{said}");
+    }
+}
+
+#[test]
+fn o1049_an_administrator_whose_address_no_harvester_reads_is_refused() {
+    let folder = folder(&[("data/a.txt", "a")]);
+    for email in ["", "ada", "ada@host", "ada lovelace@example.org", "@example.org"] {
+        let serve = ["serve", "data", "--listen", "127.0.0.1:0", "--oai", "--oai-email", email];
+        let said = run(folder.path(), &serve, 2);
+        assert!(said.contains("is not an address; write ops@example.org"), "{said}");
+    }
+}
+
+#[test]
 fn p25_a_configuration_that_cannot_be_read_is_named_without_the_usage_of_commands() {
     let folder = folder(&[("data/a.txt", "one"), ("broken.toml", "a = [\n")]);
     for (file, said) in

@@ -21,6 +21,31 @@ fn p12_an_address_that_cannot_be_used_ends_each_server_with_2() {
 }
 
 #[test]
+fn o1040_an_address_for_hubs_that_cannot_be_used_ends_a_fleet_before_it_is_ready() {
+    let folder = folder(&[]);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/hooks/", taken.local_addr().unwrap());
+    for (url, part) in [(url.as_str(), "for callbacks"), ("nonsense", "is not an http(s) URL")] {
+        let said = run(folder.path(), &["run", "--callback-url", url, "--json"], 2);
+        assert!(said.contains(part) && !said.contains("\"ready\""), "{said}");
+    }
+    assert!(!folder.path().join("fleet").exists());
+}
+
+#[test]
+fn o1048_an_address_for_applications_in_use_has_its_own_advice() {
+    let folder = folder(&[("data/a.txt", "one")]);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    for address in [address.as_str(), "unix:none/socket"] {
+        let serve = ["serve", "data", "--listen", "127.0.0.1:0", "--admin-listen", address];
+        let wrong = run(folder.path(), &serve, 2);
+        assert!(wrong.contains(&format!("Cannot listen on {address} for applications: ")), "{wrong}");
+        assert!(wrong.contains("Choose another address with --admin-listen"), "{wrong}");
+    }
+}
+
+#[test]
 fn o756_the_commands_on_pages_can_be_pasted_whatever_the_base_url_contains() {
     let folder = folder(&[("data/a.txt", "a")]);
     let base = "http://127.0.0.1/it's&so/";

@@ -33,7 +33,7 @@ fn o200_a_mistake_in_the_file_is_one_line_with_its_place_and_what_to_write() {
         ("[publish]\nexclude = \"a\n\"\n", &PUBLISH, 2, "is not TOML"),
         ("\n[set]\nname = 'a'\n", &PUBLISH, 2, "write [[set]], with two brackets"),
         ("[[set]]\nname = 'a'\nnme = 'a'\n", &PUBLISH, 3, "unknown field `nme`"),
-        ("[[set]]\nname = 5\n", &PUBLISH, 2, "expected a string"),
+        ("[[set]]\nname = 5\n", &PUBLISH, 2, "write a text in quotes"),
         ("\n[[set]]\ncontent = 'a'\n", &PUBLISH, 2, "missing field `name`"),
         ("\n[[link]]\nresource = '*'\n", &PUBLISH, 2, "missing field `rel`"),
         ("\n[[changefreq]]\nresource = '*'\nfrequency = 'often'\n", &PUBLISH, 2, "write auto"),

@@ -48,11 +48,12 @@ impl Access {
     pub(crate) fn prepare(options: AdminOptions, state: &Path) -> Result<Self, Error> {
         let socket = options.listen.strip_prefix(SOCKET).map(PathBuf::from);
         let place = match &socket {
-            Some(path) => AdminAddress::Socket(
-                bind(path).map_err(|source| Error::Listen { address: options.listen.clone(), source })?,
-            ),
-            None => AdminAddress::Address(loopback(&options.listen)?),
+            Some(path) => bind(path)
+                .map(AdminAddress::Socket)
+                .map_err(|source| Error::Listen { address: options.listen.clone(), source }),
+            None => loopback(&options.listen).map(AdminAddress::Address),
         };
+        let place = place.map_err(for_applications)?;
         let token =
             options.token.unwrap_or_else(|| blake3::hash(&rand::random::<[u8; 32]>()).to_hex().to_string());
         let access = Self { place: Some(place), token, file: state.join(ADMIN_FILE), socket };
@@ -108,6 +109,16 @@ impl Drop for Access {
         for file in [Some(&self.file), self.socket.as_ref()].into_iter().flatten() {
             let _ = fs::remove_file(file);
         }
+    }
+}
+
+/// Names the purpose of an address that cannot be listened on, because the server itself has another one.
+fn for_applications(error: Error) -> Error {
+    match error {
+        Error::Listen { address, source } => {
+            Error::Listen { address: format!("{address} for applications"), source }
+        }
+        error => error,
     }
 }
 

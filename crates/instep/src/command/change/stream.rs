@@ -28,7 +28,7 @@ use crate::{
 pub(super) const AT_ONCE: usize = 1_000;
 
 /// The note about reports that changed nothing.
-pub(super) const NOTHING_CHANGED: &str = "Nothing changed: a resource that is a file of the Source is taken as it is on the disk, and one that is not listed cannot be removed";
+pub(super) const NOTHING_CHANGED: &str = "Nothing changed: a resource that is a file of the Source is taken as it is on the disk, and so is each URI below its base URL; one that is not listed cannot be removed";
 
 /// The most lines that are read ahead while others are recorded.
 const AHEAD: usize = 2_000;
