@@ -106,27 +106,30 @@ impl SourceContext {
             ends,
         };
         let every = self.options.dumps.changes_every.unwrap_or(CHANGES_EVERY);
+        let is_first = !self.has_reported_dumps.swap(true, Ordering::Relaxed);
         let (mut held_all, mut due) = (Vec::new(), false);
         for (number, set) in (0u8..).zip(&self.policy.sets) {
             let held = before.published.sets.get(&set.name).and_then(|set| set.change_dump.clone());
-            let is_offered = held.is_some();
+            if held.is_none()
+                && let Some(first) = first_without_file(&self.holdings, snapshot, number)?
+            {
+                if is_first {
+                    report_without_change_dump(set, &first, monitor);
+                }
+                continue;
+            }
             let held = held.map_or_else(|| starting(snapshot, number, now.at), Ok)?;
             let pending = packages.pending(number, &held)?;
             due |= pending.is_some_and(|(count, first)| {
                 count >= self.options.lists.rotation.entries || first.is_older_than(every, now.completed)
             });
-            held_all.push((number, set, held, is_offered, pending.is_some()));
+            held_all.push((number, set, held, pending.is_some()));
         }
-        let is_first = !self.has_reported_dumps.swap(true, Ordering::Relaxed);
-        for (number, set, held, is_offered, pending) in held_all {
+        for (number, set, held, pending) in held_all {
             let packs = due && pending && !packages.lacks_room.get();
-            // A dump in place has all changes up to its last package: only one that begins or grows could lack some.
-            if (packs || !is_offered)
-                && let Some(first) = first_without_file(&self.holdings, snapshot, number)?
-            {
-                if is_first || is_offered {
-                    report_without_change_dump(set, &first, monitor);
-                }
+            // The dump in place has all changes up to its last package: only the next one could lack some.
+            if packs && let Some(first) = first_without_file(&self.holdings, snapshot, number)? {
+                report_without_change_dump(set, &first, monitor);
                 before.published.sets.entry(set.name.clone()).or_default().change_dump = None;
                 continue;
             }
