@@ -14,7 +14,7 @@ mod path;
 mod resource_dump;
 mod room;
 
-pub(crate) use change_dump::ChangePackages;
+pub(crate) use change_dump::{ChangePackages, report_without_change_dump};
 pub(crate) use resource_dump::{first_without_file, report_without_dump};
 
 #[cfg(feature = "serve")]

@@ -183,6 +183,46 @@ fn o905_a_set_with_a_resource_that_has_no_file_offers_no_resource_dump() {
 }
 
 #[test]
+fn o1025_a_set_with_a_resource_that_has_no_file_offers_no_change_dump() {
+    let (root, mut options) = folder(&[("a", "one")]);
+    options.dumps.policy = DumpPolicy::Never;
+    options.dumps.changes = true;
+    options.sets[0].change_list = false;
+    let offers_dump = || {
+        let (_, offered) = read(&options, "capabilitylist.xml");
+        offered.iter().any(|entry| entry.metadata.capability == Some(Capability::ChangeDump))
+    };
+    let report = |change: ReportedChange| {
+        let publisher = Publisher::open(options.clone()).unwrap();
+        publisher.record(vec![change], &NoMonitor).unwrap();
+    };
+    let record = Uri::parse("http://example.com/records/1").unwrap();
+    publish(&options, &NoMonitor).unwrap();
+    assert!(offers_dump());
+    // Readers of the dump alone would not learn of the record, and would miss all its changes.
+    report(ReportedChange::add(record.clone()));
+    for text in ["one", "two"] {
+        fs::write(root.path().join("a"), text).unwrap();
+        let monitor = RecordingMonitor::new();
+        publish(&options, &monitor).unwrap();
+        assert!(!offers_dump());
+        let problems = monitor.seen().problems;
+        let is_reported = |text: &str| text.contains("http://example.com/records/1 has no file here");
+        assert_eq!(problems.iter().filter(|problem| is_reported(&problem.what)).count(), 1, "{problems:?}");
+    }
+    assert!(publish(&options, &NoMonitor).unwrap().is_nothing_new());
+    // A new dump begins after the deletion.
+    report(ReportedChange::remove(record));
+    publish(&options, &NoMonitor).unwrap();
+    assert!(offers_dump());
+    fs::write(root.path().join("a"), "three").unwrap();
+    publish(&options, &NoMonitor).unwrap();
+    let (_, packages) = read(&options, "changedump.xml");
+    let packed: Vec<_> = packages.iter().flat_map(|package| states(&options, package)).collect();
+    assert_eq!(packed.last(), Some(&(uri("a"), Change::Updated, "three".to_owned())));
+}
+
+#[test]
 fn o905_a_file_that_a_manifest_names_and_that_is_not_there_is_reported_as_left_out_of_a_dump() {
     let (root, mut options) = folder(&[("a", "one")]);
     let lists = tempfile::tempdir().unwrap();

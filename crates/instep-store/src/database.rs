@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use tempfile::TempDir;
 
-pub use error::{DatabaseError, is_storage_failure};
+pub(crate) use error::sqlite_error;
+pub use error::{DatabaseError, is_read_only, is_storage_failure};
 use file::ReadingTraces;
 pub use file::{BUSY_TIMEOUT, backup_path, compact, copy_into, with_fixed_plans};
 

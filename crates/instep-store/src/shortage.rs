@@ -2,10 +2,10 @@
 
 use std::{error::Error, io};
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 use rustix::io::Errno;
 
-use crate::ReserveReached;
+use crate::{ReserveReached, database::sqlite_error};
 
 /// A resource of the machine of which nothing is left for this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +25,8 @@ impl Shortage {
     }
 
     fn of(cause: &(dyn Error + 'static)) -> Option<Self> {
-        if let Some(error) = cause.downcast_ref::<rusqlite::Error>() {
-            return (error.sqlite_error_code() == Some(ErrorCode::DiskFull)).then_some(Self::Room);
+        if let Some(error) = sqlite_error(cause) {
+            return lacks_room(error).then_some(Self::Room);
         }
         if cause.is::<ReserveReached>() {
             return Some(Self::Room);
@@ -44,9 +44,22 @@ impl Shortage {
     }
 }
 
+/// Returns `true` if SQLite has no room for a database, or for the index of its log, which it makes when it opens the file.
+fn lacks_room(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|fault| {
+        fault.code == ErrorCode::DiskFull || fault.extended_code == ffi::SQLITE_IOERR_SHMSIZE
+    })
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("it fails")]
+    struct Outer(#[source] Arc<rusqlite::Error>);
 
     #[test]
     fn a_shortage_is_found_behind_other_errors() {
@@ -61,5 +74,16 @@ mod tests {
         let full =
             rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), None);
         assert_eq!(Shortage::behind(&full), Some(Shortage::Room));
+    }
+
+    #[test]
+    fn o1027_a_full_disk_is_found_behind_a_shared_error_of_sqlite_and_when_a_file_is_opened() {
+        let behind = |code| {
+            let failure = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            Shortage::behind(&Outer(Arc::new(failure)))
+        };
+        assert_eq!(behind(ffi::SQLITE_FULL), Some(Shortage::Room));
+        assert_eq!(behind(ffi::SQLITE_IOERR_SHMSIZE), Some(Shortage::Room));
+        assert_eq!(behind(ffi::SQLITE_IOERR_READ), None, "a fault of the disk is no shortage");
     }
 }

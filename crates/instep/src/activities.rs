@@ -19,8 +19,9 @@ use serde_json::{Value, json};
 pub(crate) use gateway::ActivityGateway;
 use newest::{NewestActivities, ResourceActivity};
 
-/// The folder of the collection beside the lists, and the collection in it.
+/// The folder of the collection beside the lists, its name, and the collection in it.
 const FOLDER: &str = "resourcesync/activities";
+pub(crate) const FOLDER_NAME: &str = "activities";
 const COLLECTION: &str = "collection.json";
 
 /// The number of activities in a page.

@@ -8,7 +8,7 @@ use instep_destination::{Error as DestinationError, Guard, Permission, Problem, 
 use instep_fleet::FleetError;
 use instep_net::ProtocolFailure;
 use instep_source::{Error as SourceError, UpstreamFault};
-use instep_store::Shortage;
+use instep_store::{Shortage, database::is_read_only};
 
 use crate::ui::format::name;
 
@@ -286,6 +286,9 @@ fn for_source(error: &SourceError) -> Option<&'static str> {
         SourceError::Catalogue { path, .. } if is_server(path) => {
             Some("Check that the server of the catalogue runs and can be reached, then run the command again")
         }
+        SourceError::Catalogue { source, .. } if is_read_only(&**source) => Some(
+            "Run the command as the user who publishes the Source, or allow this user to write that folder and its files",
+        ),
         SourceError::Catalogue { .. } => Some(
             "Check the disk; restore a damaged catalogue from a backup with instep catalogue restore, or move it \
              away with the documents and publish again",

@@ -3,7 +3,7 @@
 use std::{cell::Cell, collections::BTreeMap, io, iter::Peekable, path::Path};
 
 use instep_store::{Shortage, error_chain};
-use resourcesync::{Capability, Change, DateTime, Entry, Form, Header, Link, Relation};
+use resourcesync::{Capability, Change, DateTime, Entry, Form, Header, Link, Relation, Uri};
 
 use super::{
     item::ItemContent,
@@ -210,6 +210,16 @@ impl ChangePackages<'_> {
             && !self.holdings.is_supplied(resource)
             && self.holdings.open(resource).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
     }
+}
+
+/// Reports that a set has no Change Dump, because of a resource without a file: a manifest names no change without its
+/// bytes (CDM-7), and a package has all changes of its interval (CDM-2).
+pub(crate) fn report_without_change_dump(set: &SetPolicy, resource: &Uri, monitor: &dyn PublishMonitor) {
+    let what = format!(
+        "is not published: a Change Dump has all changes of its set, and {resource} has no file here; put resources \
+         without files into a set of their own"
+    );
+    monitor.problem(&PublishProblem::warning(set.place.uri(CHANGE_DUMP).as_str(), what));
 }
 
 /// The changes of a package.

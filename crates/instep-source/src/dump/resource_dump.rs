@@ -78,8 +78,8 @@ impl DumpJob {
     }
 }
 
-/// Returns the first resource of a set that has no file here; `None` if each one has. No package can have such a resource,
-/// and a Resource Dump has all resources of its set, or none is offered (CAP-9).
+/// Returns the first resource of a set that has no file here; `None` if each one has. No package can have such a resource.
+/// A Resource Dump has all resources of its set, or none is offered (CAP-9), and a Change Dump all changes (CDM-2).
 pub(crate) fn first_without_file(
     holdings: &Holdings,
     snapshot: &Snapshot,

@@ -1,6 +1,6 @@
 //! The context that each step of a publication works with.
 
-use std::path::Path;
+use std::{path::Path, sync::atomic::AtomicBool};
 
 use super::{published, rebase, version_place::VersionPlace, view::CatalogueView};
 #[cfg(feature = "notify")]
@@ -20,6 +20,8 @@ pub(crate) struct SourceContext {
     pub(super) policy: SourcePolicy,
     pub(super) catalogue: Catalogue,
     pub(super) holdings: Holdings,
+    /// `true` once the sets without a Change Dump were reported: not with each publication.
+    pub(super) has_reported_dumps: AtomicBool,
 }
 
 impl SourceContext {
@@ -37,7 +39,7 @@ impl SourceContext {
         if let Some(spool) = &spool {
             spool.open().map_err(Error::write(spool.folder()))?;
         }
-        Ok(Self { options, policy, catalogue, holdings })
+        Ok(Self { options, policy, catalogue, holdings, has_reported_dumps: AtomicBool::new(false) })
     }
 
     /// Opens a Source whose catalogue is only read: another process publishes it.
@@ -45,7 +47,7 @@ impl SourceContext {
     pub(super) fn beside(options: PublishOptions, catalogue: Catalogue) -> Result<Self, Error> {
         let policy = SourcePolicy::new(&options)?;
         let holdings = Holdings::new(&options, &catalogue)?;
-        Ok(Self { options, policy, catalogue, holdings })
+        Ok(Self { options, policy, catalogue, holdings, has_reported_dumps: AtomicBool::new(false) })
     }
 
     /// Returns the options it was opened with.

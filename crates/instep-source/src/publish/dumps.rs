@@ -1,6 +1,6 @@
 //! Resource Dumps: which are due, and how they come into place.
 
-use std::{cell::Cell, time::Duration};
+use std::{cell::Cell, sync::atomic::Ordering, time::Duration};
 
 use resourcesync::DateTime;
 
@@ -9,7 +9,10 @@ use crate::{
     DumpPolicy, Error, PublishMonitor,
     catalogue::Snapshot,
     content::StateSpool,
-    dump::{BuiltDumps, ChangePackages, DumpJob, first_without_file, report_without_dump},
+    dump::{
+        BuiltDumps, ChangePackages, DumpJob, first_without_file, report_without_change_dump,
+        report_without_dump,
+    },
     records::{PublishedChangeDump, PublishedResourceDump},
     render::{Before, Now},
     scan::ScanStop,
@@ -72,8 +75,9 @@ impl SourceContext {
         built.sink
     }
 
-    /// Packs the changes that no package has yet, when they are old or many enough. Returns the number of resources
-    /// that are left out because they cannot be read, and one more if the disk has no room for a package.
+    /// Packs the changes that no package has yet, when they are old or many enough. A set with a resource that has no file
+    /// gives up its Change Dump. Returns the number of resources that are left out because they cannot be read, and one
+    /// more if the disk has no room for a package.
     pub(super) fn pack_changes(
         &self,
         snapshot: &Snapshot,
@@ -102,9 +106,18 @@ impl SourceContext {
             ends,
         };
         let every = self.options.dumps.changes_every.unwrap_or(CHANGES_EVERY);
+        let is_first = !self.has_reported_dumps.swap(true, Ordering::Relaxed);
         let (mut held_all, mut due) = (Vec::new(), false);
         for (number, set) in (0u8..).zip(&self.policy.sets) {
             let held = before.published.sets.get(&set.name).and_then(|set| set.change_dump.clone());
+            if held.is_none()
+                && let Some(first) = first_without_file(&self.holdings, snapshot, number)?
+            {
+                if is_first {
+                    report_without_change_dump(set, &first, monitor);
+                }
+                continue;
+            }
             let held = held.map_or_else(|| starting(snapshot, number, now.at), Ok)?;
             let pending = packages.pending(number, &held)?;
             due |= pending.is_some_and(|(count, first)| {
@@ -113,7 +126,14 @@ impl SourceContext {
             held_all.push((number, set, held, pending.is_some()));
         }
         for (number, set, held, pending) in held_all {
-            let dump = if due && pending && !packages.lacks_room.get() {
+            let packs = due && pending && !packages.lacks_room.get();
+            // The dump in place has all changes up to its last package: only the next one could lack some.
+            if packs && let Some(first) = first_without_file(&self.holdings, snapshot, number)? {
+                report_without_change_dump(set, &first, monitor);
+                before.published.sets.entry(set.name.clone()).or_default().change_dump = None;
+                continue;
+            }
+            let dump = if packs {
                 packages.pack(number, set, held, sink, &mut before.published.documents)?
             } else {
                 held

@@ -74,11 +74,13 @@ impl SourceContext {
     }
 }
 
-/// Returns the last change that every set has in a package; for a set without packages, the last one that it published.
+/// Returns the last change that every set has in a package; for a set without packages, the last one that its lists show.
 fn packed_through(published: &PublishedSource) -> u64 {
     let packed = |set: &PublishedSet| {
         let dump = set.change_dump.as_ref().map(|dump| dump.through);
-        dump.or_else(|| set.change_list.as_ref().map(|lists| lists.through)).unwrap_or_default()
+        let lists = || set.change_list.as_ref().map(|lists| lists.through);
+        let list = || set.resource_list.as_ref().map(|list| list.sequence);
+        dump.or_else(lists).or_else(list).unwrap_or_default()
     };
     published.sets.values().map(packed).min().unwrap_or_default()
 }

@@ -1,8 +1,10 @@
 //! Reasons why a file cannot be used.
 
 use std::{
+    error::Error,
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use rusqlite::ErrorCode;
@@ -86,6 +88,18 @@ impl DatabaseError {
             Self::Newer { .. } | Self::Foreign { .. } => false,
         }
     }
+}
+
+/// Returns a cause of an error as one of SQLite; `None` if it is another one. An error that several threads report is shared.
+pub(crate) fn sqlite_error(cause: &(dyn Error + 'static)) -> Option<&rusqlite::Error> {
+    let shared = || cause.downcast_ref::<Arc<rusqlite::Error>>().map(|shared| &**shared);
+    cause.downcast_ref::<rusqlite::Error>().or_else(shared)
+}
+
+/// Returns `true` if the reason of an error is that SQLite may not write a file, or one that it needs beside it.
+pub fn is_read_only(error: &(dyn Error + 'static)) -> bool {
+    let is_it = |fault: &rusqlite::Error| fault.sqlite_error_code() == Some(ErrorCode::ReadOnly);
+    sqlite_error(error).is_some_and(is_it) || error.source().is_some_and(is_read_only)
 }
 
 /// Returns `true` if an error of SQLite means that the disk is full, read-only, failing or out of reach, and `false`

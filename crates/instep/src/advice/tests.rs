@@ -46,6 +46,14 @@ fn o752_who_may_not_write_a_source_is_not_advised_to_make_room() {
 }
 
 #[test]
+fn o1028_who_may_not_write_a_catalogue_is_not_advised_to_restore_it() {
+    let fault = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY_DIRECTORY);
+    let source = rusqlite::Error::SqliteFailure(fault, None).into();
+    let error = SourceError::Catalogue { path: "data/.instep".into(), source };
+    assert!(for_error(&error.into()).unwrap().contains("as the user who publishes the Source"));
+}
+
+#[test]
 fn o159_a_proxy_that_asks_for_a_login_is_told_from_a_site_that_offers_nothing() {
     let (url, reasons) = ("http://a.example/".to_owned(), Vec::new());
     let lacks = Some(Permission::ProxyLogin);

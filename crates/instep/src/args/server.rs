@@ -12,7 +12,10 @@ use super::{
     headings::{SERVING, VERSIONS},
     values,
 };
-use crate::{activities::ActivityGateway, pages::SourcePages};
+use crate::{
+    activities::{ActivityGateway, FOLDER_NAME},
+    pages::SourcePages,
+};
 
 /// The address to listen on if none is given.
 const LISTEN: &str = "127.0.0.1:8080";
@@ -93,13 +96,19 @@ fn admin_email(text: &str) -> Result<String, String> {
 impl ServerArgs {
     /// Adds the settings to those of a server.
     ///
-    /// Errors: the address is that of all interfaces, and there is no base URL.
+    /// Errors: the address is that of all interfaces, and there is no base URL; or a set has the name of the folder of
+    /// activities.
     pub(crate) fn apply(self, options: &mut ServeOptions) -> anyhow::Result<()> {
         let listen = self.listen.unwrap_or_else(|| LISTEN.to_owned());
         let wildcard = ["0.0.0.0:", "[::]:", "*:", ":"].iter().any(|address| listen.starts_with(address));
         if wildcard && self.base_url.is_none() {
             bail!(
                 "--listen {listen} needs --base-url: documents name the URL under which clients reach this server"
+            );
+        }
+        if self.activities.is_some() && options.publish.sets.iter().any(|set| set.name == FOLDER_NAME) {
+            bail!(
+                "set: {FOLDER_NAME:?} is the name of the folder of --activities: give the set another name"
             );
         }
         options.listen = listen;

@@ -52,6 +52,15 @@ fn o324_a_server_without_activities_removes_the_collection_of_earlier_runs() {
 }
 
 #[test]
+fn o1029_a_server_with_activities_refuses_a_set_that_has_the_name_of_their_folder() {
+    let folder =
+        folder(&[("data/a.txt", "a"), ("instep.toml", "[[set]]\nname = \"activities\"\ncontent = \".\"\n")]);
+    let serve = ["serve", "data", "--listen", "127.0.0.1:0", "--base-url", BASE, "--activities", "Manifest"];
+    let said = run(folder.path(), &serve, 2);
+    assert!(said.contains("give the set another name"), "{said}");
+}
+
+#[test]
 fn o249_an_up_link_to_another_document_is_one_finding() {
     let folder = folder(&[("data/a.txt", "a")]);
     publish(folder.path());

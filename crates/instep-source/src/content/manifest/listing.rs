@@ -116,6 +116,10 @@ impl<'a> Listing<'a> {
         monitor: &dyn PublishMonitor,
     ) -> Result<(), Error> {
         let path = &self.manifest.path;
+        // Some programs write this mark before UTF-8.
+        if input.fill_buf().map_err(Error::read(path))?.starts_with(b"\xef\xbb\xbf") {
+            input.consume(3);
+        }
         // JSON Lines begin with a brace, in any file.
         let is_json =
             !is_csv && input.fill_buf().map_err(Error::read(path))?.trim_ascii_start().first() == Some(&b'{');

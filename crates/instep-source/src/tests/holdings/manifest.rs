@@ -42,6 +42,19 @@ fn csv_and_json_lines_say_the_same() {
 }
 
 #[test]
+fn o1026_a_byte_order_mark_before_the_first_line_is_no_part_of_it() {
+    for (name, text) in [
+        ("list.csv", "\u{feff}uri,length\nhttp://x/a,1\n"),
+        ("list.jsonl", "\u{feff}{\"uri\":\"http://x/a\",\"length\":1}\n"),
+    ] {
+        let folder = listed(name);
+        folder.write(name, text);
+        assert_eq!(folder.scan().skipped, 0, "{name}");
+        assert_eq!(folder.uris(), ["a"], "{name}");
+    }
+}
+
+#[test]
 fn what_a_manifest_names_no_longer_is_gone_and_what_it_describes_anew_is_updated() {
     let folder = listed("list.csv");
     folder.write("list.csv", "uri,length\nhttp://x/a,1\nhttp://x/b,2\nhttp://x/c,3\n");
