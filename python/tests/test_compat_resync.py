@@ -25,6 +25,7 @@ from instep.compat.resync.resource_list_builder import ResourceListBuilder
 from instep.compat.resync.sitemap import Sitemap, SitemapParseError
 from instep.compat.resync.url_authority import UrlAuthority
 from instep.compat.resync.url_or_file_open import CONFIG, url_or_file_open
+from instep.compat.resync.w3c_datetime import datetime_to_str, str_to_datetime
 
 from .conftest import Source
 
@@ -182,6 +183,36 @@ def test_the_client_copies_a_source_and_then_applies_its_changes(
     again.set_mappings([source.url, str(copy)])
     again.incremental(change_list_uri=tree.uri)
     assert (copy / "file1.txt").read_text() == "changed"
+
+
+def test_o1055_a_baseline_goes_on_at_the_time_of_the_source_and_not_of_a_local_file(
+    source: Source, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.fill(1)
+    os.utime(source.folder / "file0.txt", (1000, 1000))
+    source.publish(dump="never")
+    monkeypatch.chdir(tmp_path)
+    for allow_deletion in (False, True):
+        copy = tmp_path / f"copy-{allow_deletion}"
+        copy.mkdir()
+        (copy / "of-the-user.txt").write_text("newer than everything at the Source")
+        client = Client()
+        client.set_mappings([source.url, str(copy)])
+        client.baseline_or_audit(allow_deletion=allow_deletion)
+        assert (copy / "of-the-user.txt").exists() is not allow_deletion
+        assert ClientState().get_state(client.sitemap) == 1000.0
+
+
+def test_o1056_a_time_that_python_does_not_have_is_a_value_error() -> None:
+    for text in ("0000-01-01", "0000-12-31T23:59:59Z"):
+        with pytest.raises(ValueError, match="no year 0"):
+            str_to_datetime(text)
+        with pytest.raises(ValueError):
+            resync.Resource("http://example.com/a", lastmod=text)
+    assert datetime_to_str(str_to_datetime("0001-01-01")) == "0001-01-01T00:00:00Z"
+    for seconds in (1e12, -1e12, 253402300800, float("inf")):
+        with pytest.raises(ValueError):
+            datetime_to_str(seconds)
 
 
 def test_a_client_without_mapping_or_with_an_unsafe_one_refuses() -> None:

@@ -199,7 +199,11 @@ async fn begin<'a>(
     loop {
         match SyncRun::begin(options, monitor, limits, LocalCopy::take) {
             Err(Error::Locked { .. }) if attempts > 0 => attempts -= 1,
-            begun => return begun,
+            begun => {
+                let mut run = begun?;
+                run.note_other_maps()?;
+                return Ok(run);
+            }
         }
         sleep(Duration::from_millis(5)).await;
     }

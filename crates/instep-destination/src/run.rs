@@ -102,12 +102,6 @@ impl<'a> SyncRun<'a> {
         let policy = policy::of(options, scope)?;
         let fetcher = Fetcher::new(client.clone(), Arc::clone(copy.store.staging()), options.verify);
         let reporter = Reporter::new(monitor, &options.url, client.clone());
-        if copy.has_other_maps(options)? {
-            reporter.note(
-                "The maps of URIs are not those of the last run: what the copy holds stays at its paths, and only new \
-                 resources get theirs by the new maps",
-            );
-        }
         let network = Network { client, documents, fetcher, latency: std::time::Duration::ZERO };
         Ok(Self {
             options,
@@ -128,6 +122,17 @@ impl<'a> SyncRun<'a> {
             tally: TransferTally::default(),
             is_paced: false,
         })
+    }
+
+    /// Notes if the maps of this run are not those of the last one. An audit has no maps: what is held has its paths.
+    pub(crate) fn note_other_maps(&mut self) -> Result<(), Error> {
+        if self.copy.has_other_maps(self.options)? {
+            self.reporter.note(
+                "The maps of URIs are not those of the last run: what the copy holds stays at its paths, and only new \
+                 resources get theirs by the new maps",
+            );
+        }
+        Ok(())
     }
 
     /// Finds the documents for the operator's URL.

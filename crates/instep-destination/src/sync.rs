@@ -40,6 +40,7 @@ pub async fn sync(options: &SyncOptions, monitor: &dyn Monitor) -> Result<SyncRe
         return follow(options, monitor).await;
     }
     let mut run = SyncRun::begin(options, monitor, RunLimits::of(options), LocalCopy::take)?;
+    run.note_other_maps()?;
     let wait_reporter = run.wait_reporter();
     let result = wait_reporter.during(Box::pin(run.bring_all_in_step(None))).await;
     run.end(result)

@@ -3,7 +3,7 @@
 use anyhow::bail;
 use clap::Parser;
 
-use super::translation::{NO_LOG, NO_REGEX, NO_SPLIT, Translated, refuse};
+use super::translation::{NO_LOG, NO_REGEX, NO_SPLIT, Translated, document_uri, refuse};
 
 /// Show the documents of a Source as resync-explorer does, with the options of the reference client
 ///
@@ -84,7 +84,7 @@ impl ResyncExplorer {
             ("--logfile", self.logfile.is_some(), NO_LOG),
         ])?;
         let Some(url) = &self.sitemap else { bail!("Name a document of the Source: --sitemap URI") };
-        let mut arguments = vec!["explore".to_owned(), url.clone()];
+        let mut arguments = vec!["explore".to_owned(), document_uri("--sitemap", url)?.to_owned()];
         if let Some(delay) = self.delay.filter(|delay| *delay > 0.0) {
             arguments.push(format!("--rate={}/h", 3600.0 / delay));
         }

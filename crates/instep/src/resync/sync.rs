@@ -9,7 +9,7 @@ use resourcesync::DateTime;
 
 use super::{
     status,
-    translation::{NO_LOG, NO_REGEX, NO_SPLIT, Translated, refuse},
+    translation::{NO_LOG, NO_REGEX, NO_SPLIT, Translated, document_uri, has_scheme, refuse},
 };
 
 /// Copy a Source as resync-sync does, with the options of the reference client
@@ -128,7 +128,7 @@ impl ResyncSync {
             bail!("Name the Source and the folder of the copy: URI PATH")
         };
         let folder = common_folder(&mappings)?;
-        let url = self.url(first);
+        let url = self.url(first)?;
         let mut arguments = vec![if self.audit { "audit" } else { "sync" }.to_owned(), url.clone()];
         arguments.push(text(&folder)?);
         if !self.audit {
@@ -166,15 +166,21 @@ impl ResyncSync {
     }
 
     /// Returns the URL of the document that an option names, or else of the Source.
-    fn url(&self, first: &Mapping) -> String {
-        let changes = self.changelist_uri.as_ref().filter(|_| self.incremental);
-        let named = changes.or(self.sitemap.as_ref()).or(self.capabilitylist.as_ref());
-        named.cloned().unwrap_or_else(|| format!("{}/", first.uri))
+    fn url(&self, first: &Mapping) -> anyhow::Result<String> {
+        Ok(match (&self.changelist_uri, &self.sitemap, &self.capabilitylist) {
+            (Some(changes), ..) if self.incremental && has_scheme(changes) => changes.clone(),
+            // The reference client looks for such a name below the URI of the Source.
+            (Some(changes), ..) if self.incremental => format!("{}/{changes}", first.uri),
+            (_, Some(list), _) => document_uri("--sitemap", list)?.to_owned(),
+            (_, _, Some(list)) => document_uri("--capabilitylist", list)?.to_owned(),
+            _ => format!("{}/", first.uri),
+        })
     }
 
     fn translate_parse(&self, mappings: &[Mapping]) -> anyhow::Result<Translated> {
         let url = match (&self.sitemap, mappings) {
-            (Some(sitemap), _) => sitemap.clone(),
+            (Some(sitemap), _) if Path::new(sitemap).is_file() => sitemap.clone(),
+            (Some(sitemap), _) => document_uri("--sitemap", sitemap)?.to_owned(),
             (None, [first, ..]) => format!("{}/", first.uri),
             (None, []) => bail!("Name the document: --sitemap URI"),
         };

@@ -93,6 +93,23 @@ fn an_option_without_a_counterpart_is_refused_with_a_reason() {
 }
 
 #[test]
+fn o1058_a_document_without_a_scheme_is_not_requested_from_a_host_with_its_name() {
+    let changes = sync("-i --changelist-uri changes.xml http://example.com/data copy").unwrap();
+    assert_eq!(changes.arguments[..2].join(" "), "sync http://example.com/data/changes.xml");
+    for line in [
+        "-b --access-token secret --sitemap list.xml http://example.com copy",
+        "-a --capabilitylist caps.xml http://example.com copy",
+        "-p --sitemap list.xml",
+    ] {
+        let error = sync(line).unwrap_err();
+        assert!(error.contains("is not a URI; write one such as https://example.org/"), "{line}: {error}");
+    }
+    let line = words("--sitemap list.xml");
+    let refused = translate::<ResyncExplorer>("resync-explorer", &line, ResyncExplorer::translate);
+    assert!(refused.unwrap_err().to_string().contains("--sitemap: \"list.xml\" is not a URI"));
+}
+
+#[test]
 fn exactly_one_mode_and_a_folder_for_each_uri_are_required() {
     for line in
         ["http://example.com copy", "-b -i http://example.com copy", "-b", "-b http://example.com=a http://b"]

@@ -1,5 +1,5 @@
 //! The result of translating a command line of the reference client, and the refusal of options that have no
-//! counterpart.
+//! counterpart, or of values that cannot be used.
 
 use anyhow::bail;
 
@@ -19,6 +19,21 @@ pub(super) fn refuse(given: &[(&str, bool, &str)]) -> anyhow::Result<()> {
         Some((option, _, reason)) => bail!("{option}: {reason}"),
         None => Ok(()),
     }
+}
+
+/// Returns the URI in an option that names a document.
+///
+/// Errors: it has no scheme. The reference client would open a file with this name, and this program would request the
+/// document of a host with this name, with the token.
+pub(super) fn document_uri<'a>(option: &str, value: &'a str) -> anyhow::Result<&'a str> {
+    if has_scheme(value) {
+        return Ok(value);
+    }
+    bail!("{option}: {value:?} is not a URI; write one such as https://example.org/{value}")
+}
+
+pub(super) fn has_scheme(text: &str) -> bool {
+    text.contains("://")
 }
 
 // Reasons that several programs give.

@@ -134,6 +134,16 @@ fn o224_maps_that_differ_from_those_of_the_last_run_are_noted_once() {
 }
 
 #[test]
+fn o1057_an_audit_does_not_take_its_lack_of_maps_for_other_ones() {
+    let folder = folder(&[("data/papers/a.txt", "a")]);
+    let source = ServedSource::start(folder.path());
+    let map = format!("{}papers/=P", source.url);
+    run(folder.path(), &["sync", &source.url, "copy", "--map", &map], 0);
+    let said = run(folder.path(), &["audit", &source.url, "copy"], 0);
+    assert!(said.contains("1 same") && !said.contains("maps of URIs"), "{said}");
+}
+
+#[test]
 fn o223_a_condition_on_metadata_that_nothing_meets_is_reported() {
     let folder = folder(&[("data/a.txt", "a")]);
     let source = ServedSource::start(folder.path());

@@ -176,7 +176,10 @@ class Client(ClientWriter):
         done: Any = {}
         for change, resources in (("created", created), ("updated", updated)):
             done[change] = sum(self._update(resource, change) for resource in resources)
+        # Times of local files say nothing about the Source: an incremental run would begin after changes that it lacks.
+        reached = self.last_timestamp
         done["deleted"] = sum(self._delete(resource, allow_deletion) for resource in deleted)
+        self.last_timestamp = reached
         self._keep_timestamp()
         self.log_status(in_sync=False, same=len(same), to_delete=len(deleted), **done)
         self.logger.debug("Completed baseline sync")
