@@ -71,8 +71,7 @@ mod tests {
         let folder = std::fs::File::open(std::env::temp_dir()).unwrap();
         let reached = crate::expect_space(&folder, Some(u64::MAX)).unwrap_err();
         assert_eq!(Shortage::behind(&io::Error::other(reached)), Some(Shortage::Room));
-        let full =
-            rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), None);
+        let full = rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), None);
         assert_eq!(Shortage::behind(&full), Some(Shortage::Room));
     }
 

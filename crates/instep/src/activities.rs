@@ -458,7 +458,7 @@ mod tests {
         write(out.path(), "http://x/", &[String::new()], "Manifest").unwrap();
         fs::rename(folder.join(COLLECTION), folder.join("mine.json")).unwrap();
         // A link to itself can no more be read than a file on a damaged disk.
-        std::os::unix::fs::symlink(COLLECTION, folder.join(COLLECTION)).unwrap();
+        symlink(COLLECTION, folder.join(COLLECTION)).unwrap();
         assert!(withdraw(out.path()).is_err());
         fs::rename(folder.join("mine.json"), folder.join(COLLECTION)).unwrap();
         assert!(withdraw(out.path()).unwrap());

@@ -91,7 +91,7 @@ impl DatabaseError {
 }
 
 /// Returns a cause of an error as one of SQLite; `None` if it is another one. An error that several threads report is shared.
-pub(crate) fn sqlite_error(cause: &(dyn Error + 'static)) -> Option<&rusqlite::Error> {
+pub(crate) fn sqlite_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e rusqlite::Error> {
     let shared = || cause.downcast_ref::<Arc<rusqlite::Error>>().map(|shared| &**shared);
     cause.downcast_ref::<rusqlite::Error>().or_else(shared)
 }
