@@ -3,7 +3,7 @@
 use super::{Action, Actions, StateError};
 
 impl Actions {
-    /// Returns the next URIs after one, in their order, that have several actions. Usually none has, and the fingerprints of the
+    /// Returns the next URIs after one, in their order, that have several actions. Usually none has, and fingerprints of the
     /// URIs show that: an index of all of them would cost each first copy more (O1121).
     ///
     /// # Errors
