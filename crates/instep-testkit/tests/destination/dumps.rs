@@ -324,6 +324,30 @@ fn serve_dump_index(source: &FakeSource, second: u32, parts: &[&str]) {
 }
 
 #[test]
+fn o1124_a_part_that_is_lost_for_now_is_no_reason_to_read_a_dump_again() {
+    let copy = of_a_dump_alone();
+    let source = &copy.source;
+    let at = "at='2026-01-02T00:00:20Z'";
+    for (name, path, text) in [("first", "a.txt", "one"), ("second", "d/b.txt", "two")] {
+        let metadata = format!("<rs:md path='/{path}'/>");
+        let manifest = document(source, "resourcedump-manifest", "", &[(path, &metadata)]);
+        let package = format!("{name}.zip");
+        source.serve(&package, zipped([("manifest.xml", manifest), (path, text.to_owned())]));
+        source.serve(&format!("{name}.xml"), document(source, "resourcedump", at, &[(&package, "")]));
+    }
+    serve_dump_index(source, 20, &["first.xml", "second.xml"]);
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), copy.differences()), (0, vec![]), "{:?}", run.heard);
+    let requested = source.requests_for("first.zip");
+    source.fail_always("second.xml", Fault::Body(b"cut off".to_vec()));
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), source.requests_for("first.zip")), (3, requested), "{:?}", run.heard);
+    source.heal();
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::Nothing), "{:?}", run.heard);
+}
+
+#[test]
 fn o797_changes_since_the_oldest_part_of_a_dump_are_applied() {
     let copy = with_former_package([
         ("dump.xml", "<rs:md capability='resourcedump'/>"),
