@@ -25,6 +25,7 @@ mod runs;
 mod shared_actions;
 mod slices;
 mod sqlite;
+mod uri_index;
 mod writing;
 
 pub use crate::plan::ResourceMetadata;

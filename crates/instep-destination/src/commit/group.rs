@@ -141,7 +141,11 @@ impl Group {
             adopted: self.adopted,
             ledger: self.ledger,
             leftovers: self.superseded,
-            flushed: Flushed { refused: self.refused, ..Flushed::default() },
+            flushed: Flushed {
+                has_unplaced: !self.refused.is_empty(),
+                refused: self.refused,
+                ..Flushed::default()
+            },
         };
         // A file that makes room for a folder is moved before anything is placed below that folder.
         for (uri, Moving { from, to, by }) in self.moves {

@@ -201,6 +201,8 @@ pub(crate) struct Flushed {
     pub committed: Vec<Committed>,
     /// The resources whose places something in the copy blocks. They are pending now.
     pub refused: Vec<(Uri, StoreError)>,
+    /// `true` if bytes that arrived are among what was refused, and not only deletions.
+    pub has_unplaced: bool,
     /// The reason why the sink did not receive the changes, which are delivered later. `None` if it received them, or
     /// was not called.
     pub undelivered: Option<io::Error>,

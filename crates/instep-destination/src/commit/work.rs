@@ -74,6 +74,7 @@ impl Work {
                     let (length, digests) = note.offered;
                     desired.metadata = ResourceMetadata { length, digests, ..metadata };
                     desired.retrieval = note.retrieval;
+                    self.flushed.has_unplaced = true;
                 }
                 _ => {
                     desired.presence = DesiredPresence::Absent;

@@ -181,7 +181,7 @@ impl Draft {
     /// the last one that was applied to it was left out by a selection, so the held state does not have it.
     fn has_change(&self, entry: &Entry, changed: Option<DateTime>) -> Result<bool, Error> {
         let Some(held) = self.state.held(resource(&entry.loc).as_str())? else { return Ok(false) };
-        let applied = plausible(held.metadata.datetime, Some(self.clocks.latest_time()));
+        let applied = plausible(held.metadata.datetime, Some(self.latest_time()));
         Ok(changed.is_none() || applied.is_some() && !is_later(changed, applied))
     }
 

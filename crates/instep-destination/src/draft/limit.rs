@@ -73,7 +73,7 @@ impl Draft {
 
     /// Returns `true` if what is held came after a deletion: the resource was created again, and its deletion makes no room.
     fn outlasts(&self, held: &HeldResource, deletion: &Desired) -> bool {
-        let changed = plausible(held.metadata.datetime, Some(self.clocks.latest_time()));
+        let changed = plausible(held.metadata.datetime, Some(self.latest_time()));
         deletion.says_when && is_later(changed, deletion.metadata.datetime)
     }
 

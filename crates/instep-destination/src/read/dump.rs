@@ -90,6 +90,12 @@ impl Dump {
         self.packages.add_all_of(part, false, |_| true)
     }
 
+    /// Returns `true` if the dump lists what the one that was applied did (O1011). What a lost part lists is unknown; it is
+    /// reported, and a later run compares the whole dump.
+    pub(super) fn lists_the_same(&self, applied: Option<[u8; 32]>) -> bool {
+        !self.complete || applied.is_none_or(|listing| listing == self.listing)
+    }
+
     /// Takes note of parts or packages that a document names without a usable `loc`.
     fn lose_members(&mut self, run: &mut SyncRun<'_>, uri: &Uri, unusable: u64) {
         if let Some(lost) = unusable_members(uri, unusable) {

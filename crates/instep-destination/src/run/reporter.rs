@@ -211,7 +211,7 @@ impl<'a> Reporter<'a> {
             item.path = Some(done.path.as_str());
             self.monitor.event(Event::Committed(item));
         }
-        self.has_unplaced |= !group.refused.is_empty();
+        self.has_unplaced |= group.has_unplaced;
         for (uri, error) in group.refused {
             self.failed(Problem::new(ProblemKind::Storage, uri.as_str(), &error_chain(&error)));
         }

@@ -8,7 +8,7 @@ use std::{
 use instep_store::database::with_fixed_plans;
 use rusqlite::{CachedStatement, Connection, Row, params};
 
-use super::{Action, ActionKind, StateError, sqlite::row};
+use super::{Action, ActionKind, StateError, sqlite::row, uri_index::UriIndex};
 use crate::{plan::Desired, records::WrittenDesired};
 
 /// The number of actions of each kind, and the sum of their stated lengths.
@@ -23,7 +23,7 @@ const PREFIX: &str = "plan-";
 pub(crate) struct Actions {
     pub(super) connection: Connection,
     pub(super) path: PathBuf,
-    found_by_uri: Cell<bool>,
+    pub(super) uris: UriIndex,
     totals: Cell<Totals>,
 }
 
@@ -76,12 +76,7 @@ impl Actions {
                     Self::NOTES
                 ))
                 .map_err(sqlite)?;
-            Ok(Self {
-                connection,
-                path: path.to_owned(),
-                found_by_uri: Cell::new(false),
-                totals: Cell::default(),
-            })
+            Ok(Self { connection, path: path.to_owned(), uris: UriIndex::new(), totals: Cell::default() })
         };
         create()
     }
@@ -222,15 +217,7 @@ impl Actions {
     }
 
     pub(super) fn index_uris(&self) -> Result<(), StateError> {
-        // The index is created when a URI is looked up for the first time. An index that grows with each row makes the
-        // whole draft slower, and many plans never need it.
-        if !self.found_by_uri.get() {
-            self.connection
-                .execute_batch("CREATE INDEX action_by_uri ON action (uri)")
-                .map_err(|source| StateError::sqlite(&self.path, source))?;
-            self.found_by_uri.set(true);
-        }
-        Ok(())
+        self.uris.make(&self.connection).map_err(|source| StateError::sqlite(&self.path, source))
     }
 
     pub(super) fn page(
@@ -273,6 +260,7 @@ impl Pushing<'_> {
             self.desired,
         ]);
         pushed.map_err(failed)?;
+        self.actions.uris.add(desired.uri.as_str());
         let bytes = length.unwrap_or_default();
         self.actions.recount(kind as usize, |(count, sum)| (count + 1, sum.saturating_add(bytes)));
         Ok(())

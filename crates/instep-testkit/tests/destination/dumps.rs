@@ -296,12 +296,55 @@ fn o1012_what_could_not_be_placed_is_taken_from_a_dump_that_alone_has_it() {
     assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::Nothing), "{:?}", run.heard);
 }
 
+#[test]
+fn o1123_a_blocked_deletion_is_no_reason_to_read_a_dump_again() {
+    let copy = of_a_dump_alone();
+    let sync = || copy.sync_with(|options| options.delete = true);
+    serve_dump_of(&copy.source, &[("a.txt", "one"), ("d/b.txt", "two")]);
+    assert_eq!(sync().exit_code(), 0);
+    serve_dump_of(&copy.source, &[("a.txt", "one")]);
+    let held = copy.dir().join("d/b.txt");
+    std::fs::remove_file(&held).unwrap();
+    std::fs::create_dir_all(held.join("theirs")).unwrap();
+    let mut requested = Vec::new();
+    for _ in 0..2 {
+        let run = sync();
+        assert_eq!((run.exit_code(), run.report().owed), (3, 1), "{:?}", run.heard);
+        requested.push(copy.source.requests_for("part.zip"));
+    }
+    assert_eq!(requested[0], requested[1], "the package is not fetched again");
+}
+
 /// Serves an index of dumps that was made at this second.
 fn serve_dump_index(source: &FakeSource, second: u32, parts: &[&str]) {
     let root = format!("<rs:md capability='resourcedump' at='2026-01-02T00:00:{second:02}Z'/>");
     let part = |part: &&str| format!("<sitemap><loc>{}</loc></sitemap>", source.url(part));
     let parts: String = parts.iter().map(part).collect();
     source.serve("dump.xml", format!("<sitemapindex {SPACES}>{root}{parts}</sitemapindex>"));
+}
+
+#[test]
+fn o1124_a_part_that_is_lost_for_now_is_no_reason_to_read_a_dump_again() {
+    let copy = of_a_dump_alone();
+    let source = &copy.source;
+    let at = "at='2026-01-02T00:00:20Z'";
+    for (name, path, text) in [("first", "a.txt", "one"), ("second", "d/b.txt", "two")] {
+        let metadata = format!("<rs:md path='/{path}'/>");
+        let manifest = document(source, "resourcedump-manifest", "", &[(path, &metadata)]);
+        let package = format!("{name}.zip");
+        source.serve(&package, zipped([("manifest.xml", manifest), (path, text.to_owned())]));
+        source.serve(&format!("{name}.xml"), document(source, "resourcedump", at, &[(&package, "")]));
+    }
+    serve_dump_index(source, 20, &["first.xml", "second.xml"]);
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), copy.differences()), (0, vec![]), "{:?}", run.heard);
+    let requested = source.requests_for("first.zip");
+    source.fail_always("second.xml", Fault::Body(b"cut off".to_vec()));
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), source.requests_for("first.zip")), (3, requested), "{:?}", run.heard);
+    source.heal();
+    let run = copy.sync();
+    assert_eq!((run.exit_code(), run.report().strategy), (0, Strategy::Nothing), "{:?}", run.heard);
 }
 
 #[test]

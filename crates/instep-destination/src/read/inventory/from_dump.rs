@@ -82,7 +82,7 @@ impl Inventory {
         let applied = run.read_before(set.id, &dump.uri)?;
         if let Some(applied) = applied.as_ref().filter(|_| unchanged == Unchanged::Skip)
             && same_instant(applied.at, dump.at)
-            && DocumentNote::read(run.state(), applied)?.listing.is_none_or(|listing| listing == dump.listing)
+            && dump.lists_the_same(DocumentNote::read(run.state(), applied)?.listing)
         {
             return Ok(None);
         }
