@@ -33,11 +33,16 @@ use crate::{
 pub(crate) struct Permit {
     host: Arc<Host>,
     _share: OwnedSemaphorePermit,
-    _shared_seat: Option<SharedSeat>,
+    shared_seat: Option<SharedSeat>,
     seat: Seat,
 }
 
 impl Permit {
+    /// Returns `false` if this process has lost its seat to another one: the transfer may not begin.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.shared_seat.as_ref().is_none_or(SharedSeat::is_granted)
+    }
+
     /// Counts bytes of a body that arrived.
     pub(crate) fn count(&self, bytes: u64) {
         self.note_activity();

@@ -72,12 +72,17 @@ impl Hosts {
 
     /// Waits until one more transfer from this host may begin.
     pub(crate) async fn admit(&self, host: &Arc<Host>) -> Result<Permit, HttpError> {
-        let permit = host.admit(&self.seating).await?;
-        // The gate comes last, because it may close while a transfer waits for a permit.
-        if let Some(gate) = &self.gate {
-            gate.pass().await;
+        loop {
+            let permit = host.admit(&self.seating).await?;
+            // The gate comes last, because it may close while a transfer waits for a permit.
+            if let Some(gate) = &self.gate {
+                gate.pass().await;
+            }
+            // A process that stood still for long has lost its seats when the gate opens again.
+            if permit.is_valid() {
+                return Ok(permit);
+            }
         }
-        Ok(permit)
     }
 
     /// Returns the hosts that get no requests for a while, each with the time that is left.
@@ -122,5 +127,34 @@ async fn forget_unused(hosts: Weak<Hosts>) {
 impl fmt::Debug for Hosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hosts").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::{scope::Scope, shared_seats::SharedSeats};
+
+    #[tokio::test(start_paused = true)]
+    async fn o1094_a_transfer_that_waited_at_the_gate_does_not_begin_with_a_seat_that_another_process_has() {
+        let (second, origin) = (Duration::from_secs(1), Origin::parse("http://host/").unwrap());
+        let (gate, seats) = (RequestGate::open_until(Instant::now()), SharedSeats::new());
+        let mut options = HttpOptions::new(Scope::default());
+        (options.gate, options.seats) = (Some(gate.clone()), Some(seats.clone()));
+        let hosts = Hosts::new(&options);
+        let host = hosts.get(&origin);
+        seats.grant(&origin, 1);
+        let mut admitted = pin!(hosts.admit(&host));
+        assert!(timeout(second, &mut admitted).await.is_err(), "the gate is closed");
+        // The process was removed by others, and begins again.
+        seats.revoke();
+        gate.put_off(Instant::now() + 60 * second);
+        assert!(timeout(second, &mut admitted).await.is_err(), "its seat is that of another process");
+        seats.grant(&origin, 1);
+        drop(timeout(second, admitted).await.unwrap().unwrap());
     }
 }

@@ -3,7 +3,10 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -26,6 +29,8 @@ pub struct SharedSeats(Arc<SharedSeatBook>);
 struct SharedSeatBook {
     hosts: Mutex<BTreeMap<Origin, HostSeats>>,
     news: Notify,
+    /// Counts how often all seats were taken away.
+    revocations: AtomicU64,
 }
 
 /// The seats at one host.
@@ -67,6 +72,8 @@ pub(crate) struct SharedSeat {
     seats: SharedSeats,
     origin: Origin,
     permit: Option<OwnedSemaphorePermit>,
+    /// The revocations before it was taken.
+    revocations: u64,
 }
 
 /// A transfer that waits for a seat.
@@ -156,6 +163,7 @@ impl SharedSeats {
         for origin in origins {
             self.grant(&origin, 0);
         }
+        self.0.revocations.fetch_add(1, Ordering::Release);
         self.0.news.notify_one();
     }
 
@@ -205,6 +213,8 @@ impl SharedSeats {
 
     /// Waits for a seat at a host.
     pub(crate) async fn take(&self, origin: &Origin) -> SharedSeat {
+        // Read first: a seat counts as taken away rather once too often.
+        let revocations = self.0.revocations.load(Ordering::Acquire);
         let permit = match self.take_free(origin) {
             Some(permit) => Some(permit),
             None => {
@@ -213,7 +223,7 @@ impl SharedSeats {
                 Arc::clone(&waiting.free).acquire_owned().await.ok()
             }
         };
-        let seat = SharedSeat { seats: self.clone(), origin: origin.clone(), permit };
+        let seat = SharedSeat { seats: self.clone(), origin: origin.clone(), permit, revocations };
         // A pause may be prolonged while it is waited for.
         while let Some(until) = self.paused_until(origin) {
             sleep_until(until).await;
@@ -251,6 +261,13 @@ impl Drop for WaitingTransfer<'_> {
         if let Some(host) = self.seats.hosts().get_mut(self.origin) {
             host.waiting -= 1;
         }
+    }
+}
+
+impl SharedSeat {
+    /// Returns `true` unless all seats were taken away since it was taken: another process may have this one.
+    pub(crate) fn is_granted(&self) -> bool {
+        self.seats.0.revocations.load(Ordering::Acquire) == self.revocations
     }
 }
 

@@ -46,11 +46,10 @@ impl ObjectPlace {
             return Err(wrong("names no bucket"));
         }
         let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
-        let is_segment = |segment: &str| {
-            !matches!(segment, "" | "." | "..")
-                && segment.bytes().all(|byte| byte == b'=' || is_allowed(byte))
-        };
-        if !prefix.is_empty() && !prefix.split('/').all(is_segment) {
+        if !prefix.is_empty() && prefix.split('/').any(|segment| matches!(segment, "" | "." | "..")) {
+            return Err(wrong("has a prefix with an empty part, '.' or '..', which no URL can name"));
+        }
+        if !prefix.bytes().all(|byte| b"=/".contains(&byte) || is_allowed(byte)) {
             return Err(wrong(
                 "has a prefix with other characters than letters, digits, '.', '-', '_', '=' and '/'",
             ));
@@ -175,6 +174,17 @@ mod tests {
             "s3://k:s@a/",
         ] {
             assert!(ObjectPlace::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn o1095_a_prefix_is_refused_for_what_is_wrong_with_it() {
+        let refusal = |url: &str| ObjectPlace::parse(url).unwrap_err().what;
+        for parts in ["s3://a//b", "s3://a/b//c", "s3://a/../b", "s3://a/b/."] {
+            assert!(refusal(parts).contains("an empty part, '.' or '..'"), "{parts}");
+        }
+        for characters in ["s3://a/b c", "s3://a/b%20c", "s3://a/\u{fc}"] {
+            assert!(refusal(characters).contains("other characters than"), "{characters}");
         }
     }
 }

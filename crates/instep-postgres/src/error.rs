@@ -5,6 +5,9 @@ use std::{error::Error as _, io};
 
 use tokio_postgres::error::{Severity, SqlState};
 
+/// The refusal if a server asks for a password and there is none.
+const NO_PASSWORD: &str = "it asks for a password: set PGPASSWORD or PGPASSFILE, or write ~/.pgpass";
+
 /// A database in PostgreSQL, or tables in it, that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -133,8 +136,9 @@ impl PostgresError {
     pub fn of(place: &str, source: tokio_postgres::Error) -> Self {
         let place = place.to_owned();
         if is_refusal(&source) {
-            let mut what =
-                source.as_db_error().map_or_else(|| source.to_string(), |error| error.message().to_owned());
+            let mut what = source
+                .as_db_error()
+                .map_or_else(|| NO_PASSWORD.to_owned(), |error| error.message().to_owned());
             if let Some(remedy) = source.code().and_then(remedy) {
                 what = format!("{what}; {remedy}");
             }
@@ -177,8 +181,14 @@ fn is_refusal(error: &tokio_postgres::Error) -> bool {
         SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
         SqlState::INSUFFICIENT_PRIVILEGE,
         SqlState::INVALID_CATALOG_NAME,
+        SqlState::RESERVED_NAME,
     ];
-    error.code().is_some_and(|code| refusals.contains(code))
+    lacks_password(error) || error.code().is_some_and(|code| refusals.contains(code))
+}
+
+/// Returns `true` if the server asks for a password and there is none. The client has no kind of error for this.
+fn lacks_password(error: &tokio_postgres::Error) -> bool {
+    error.source().is_some_and(|source| source.to_string() == "password missing")
 }
 
 /// Returns `true` if the connection is gone, or the server is about to end it.

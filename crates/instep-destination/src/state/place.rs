@@ -32,7 +32,10 @@ pub(crate) enum StatePlace {
 
 impl StatePlace {
     /// The files in a copy's own folder by which it is known.
-    pub(crate) const FILES: [&str; 2] = [FILE, remembered::NAME];
+    pub(crate) const FILES: [&str; 2] = [FILE, Self::NOTE];
+
+    /// The file in a copy's own folder that records the place of a state elsewhere.
+    pub(crate) const NOTE: &str = remembered::NAME;
 
     /// Returns `true` if a copy's own folder has a state, or records its place.
     pub(crate) fn is_in(own: &Path) -> bool {
@@ -69,6 +72,15 @@ impl StatePlace {
                 Err(StateError::Elsewhere { place: before.state })
             }
             _ => Ok(Self::Postgres(Box::new(database), Box::new(now))),
+        }
+    }
+
+    /// Returns the place of a state that is not begun anew if its database lost it.
+    pub(crate) fn that_exists(self) -> Self {
+        match self {
+            Self::File(_) => self,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(copy, remote) => Self::Postgres(Box::new(copy.that_exists()), remote),
         }
     }
 

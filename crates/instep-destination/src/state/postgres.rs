@@ -59,6 +59,8 @@ pub(crate) struct DatabaseCopy {
     /// The name of the copy among those of the database.
     name: String,
     claimant: Claimant,
+    /// Set for a copy that was there before and is not begun anew.
+    must_exist: bool,
 }
 
 impl DatabaseCopy {
@@ -70,7 +72,13 @@ impl DatabaseCopy {
     pub(crate) fn at(url: &str, name: &str, folder: &str) -> Result<Self, PostgresError> {
         let address = Address::parse(url)?;
         let name = address.copy.clone().unwrap_or_else(|| name.to_owned());
-        Ok(Self { address, name, claimant: Claimant::over(folder) })
+        Ok(Self { address, name, claimant: Claimant::over(folder), must_exist: false })
+    }
+
+    /// Returns the copy for work that is an error if the database has no state of it.
+    pub(crate) fn that_exists(mut self) -> Self {
+        self.must_exist = true;
+        self
     }
 
     /// Returns the copy for a run that knows that its former writer has ended, so that it need not wait.
@@ -88,6 +96,10 @@ impl DatabaseCopy {
     /// Returns the URL without a password, and the name of the copy, with which the state can be found again.
     pub(crate) fn remembered(&self) -> (&str, &str) {
         (&self.address.recorded, &self.name)
+    }
+
+    fn missing(&self) -> PostgresError {
+        PostgresError::Missing { place: self.address.shown.clone() }
     }
 
     /// Returns `true` if a URL leads to the same tables.
@@ -135,18 +147,21 @@ impl PostgresState {
     fn open_once(copy: &DatabaseCopy) -> Result<Self, StateError> {
         let link = Arc::new(ServerLink::new(copy.address.clone()));
         let session = link.session()?;
-        TABLES.migrate(&session, &copy.address)?;
+        if copy.must_exist {
+            TABLES.check(&session, &copy.address)?;
+        } else {
+            TABLES.migrate(&session, &copy.address)?;
+        }
         let id = || {
             let known = session.optional("SELECT id FROM copy WHERE name = $1", &[&copy.name])?;
-            if let Some(known) = known {
-                return Ok(known.try_get(0)?);
+            if known.is_some() || copy.must_exist {
+                return Ok(known.map(|row| row.try_get::<_, i64>(0)).transpose()?);
             }
-            // The update changes nothing. It makes the statement return the row even if another process inserted it
-            // first.
+            // The update changes nothing, and returns the row even if another process inserted it first.
             let sql = "INSERT INTO copy (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id";
-            Ok(session.one(sql, &[&copy.name])?.try_get::<_, i64>(0)?)
+            Ok(Some(session.one(sql, &[&copy.name])?.try_get(0)?))
         };
-        let id = id().map_err(|fault| link.error(fault))?;
+        let id = id().map_err(|fault| link.error(fault))?.ok_or_else(|| copy.missing())?;
         let writing = Arc::new(ServerLink::new(copy.address.clone()));
         let right = lease::take(&writing, id, &copy.claimant)?;
         let writer = Some(NumberedWriter::new(writing, right));
@@ -174,8 +189,7 @@ impl PostgresState {
         TABLES.check(&session, &copy.address)?;
         let found = session.optional("SELECT id FROM copy WHERE name = $1", &[&copy.name]);
         let found = found.and_then(|row| Ok(row.map(|row| row.try_get::<_, i64>(0)).transpose()?));
-        let missing = || PostgresError::Missing { place: copy.address.shown.clone() };
-        let id = found.map_err(|fault| link.error(fault))?.ok_or_else(missing)?;
+        let id = found.map_err(|fault| link.error(fault))?.ok_or_else(|| copy.missing())?;
         Ok(Self::reading(link, id, None))
     }
 

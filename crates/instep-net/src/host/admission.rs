@@ -33,7 +33,7 @@ impl Host {
             self.pause.wait(&self.origin).await?;
         };
         self.note(|traffic| traffic.transfers += 1);
-        Ok(Permit { host: Arc::clone(self), _share: share, _shared_seat: shared_seat, seat })
+        Ok(Permit { host: Arc::clone(self), _share: share, shared_seat, seat })
     }
 
     /// Sends fewer requests at a time after the host reported overload to another process.

@@ -28,7 +28,7 @@ mod written;
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
 };
 
 pub(super) use instep_postgres::PostgresError;
@@ -144,6 +144,23 @@ impl CatalogueDatabase {
     /// If the tables are newer or belong to another program, another process publishes the Source, or the server
     /// refuses or fails.
     pub(super) fn open(database: &DatabaseSource) -> Result<(Self, SourceWriter, i64), CatalogueError> {
+        let link = ServerLink::new(database.address.clone());
+        // A server that cannot be reached at all is an error at once.
+        drop(link.session()?);
+        let mut retries = link.retries();
+        loop {
+            match Self::open_once(database) {
+                // The right of a former publisher may be watched for 20 seconds, in which the server may fail over (O1093).
+                Err(failure) if !database.claimant.gives_up.load(Ordering::Acquire) => {
+                    retries.wait_after(failure)?;
+                }
+                opened => return Ok(opened?),
+            }
+            link.give_up();
+        }
+    }
+
+    fn open_once(database: &DatabaseSource) -> Result<(Self, SourceWriter, i64), PostgresError> {
         let link = Arc::new(ServerLink::new(database.address.clone()));
         let session = link.session()?;
         TABLES.migrate(&session, &database.address)?;

@@ -37,8 +37,9 @@ fn o1048_an_address_for_applications_in_use_has_its_own_advice() {
     let folder = folder(&[("data/a.txt", "one")]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
+    let serve = ["serve", "data", "--listen", "127.0.0.1:0", "--base-url", "http://127.0.0.1/"];
     for address in [address.as_str(), "unix:none/socket"] {
-        let serve = ["serve", "data", "--listen", "127.0.0.1:0", "--admin-listen", address];
+        let serve = [&serve[..], &["--admin-listen", address]].concat();
         let wrong = run(folder.path(), &serve, 2);
         assert!(wrong.contains(&format!("Cannot listen on {address} for applications: ")), "{wrong}");
         assert!(wrong.contains("Choose another address with --admin-listen"), "{wrong}");

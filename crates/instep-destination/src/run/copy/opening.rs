@@ -1,6 +1,6 @@
 //! Opens a copy, either to work in it or to read it without leaving a trace.
 
-use std::{collections::BTreeMap, fs, sync::Arc};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
 use resourcesync::Uri;
 use tempfile::TempDir;
@@ -99,7 +99,10 @@ impl LocalCopy {
         let folder = FolderStore::open(&options.dir, folder)?;
         let own = folder.own_folder();
         Actions::remove_leftovers(&own)?;
-        let mut state = place.open(&own).map_err(or_interrupted)?;
+        let opened = place.open(&own).map_err(|error| {
+            if error.is_absence() { lost_state(&error, &own) } else { or_interrupted(error) }
+        });
+        let mut state = opened?;
         let store = storage::of_copy_that_is_written(Arc::new(folder), &mut *state, options)?;
         if options.changes.is_some() {
             state.record_changes();
@@ -127,6 +130,9 @@ impl LocalCopy {
     fn place(options: &SyncOptions) -> Result<StatePlace, StateError> {
         let place = StatePlace::of(&Self::own_folder(&options.dir), options.state.as_deref())?;
         let place = place.until(&options.shutdown);
+        // Only the folder knows of it. Begun anew, a copy in object storage would go on in the folder.
+        let is_found = options.state.is_none() && !options.adopt && !options.into_existing;
+        let place = if is_found { place.that_exists() } else { place };
         Ok(if options.former_writer_ended { place.after_former_writer() } else { place })
     }
 
@@ -140,6 +146,13 @@ impl LocalCopy {
         self.run = Some(state.begin_run(now(), "sync", source)?);
         Ok(())
     }
+}
+
+/// Returns the error for a state that its database does not have any more.
+fn lost_state(error: &StateError, own: &Path) -> Error {
+    let note = own.join(StatePlace::NOTE);
+    let what = format!("{error}: restore the database; to begin a new copy, move {} away", note.display());
+    Error::Usage { what }
 }
 
 /// Refuses a first run into a folder with files, unless the options say what to do with them (B25).

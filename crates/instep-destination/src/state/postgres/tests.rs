@@ -70,6 +70,20 @@ fn o377_what_a_server_refuses_is_said_in_a_line_with_what_to_do_and_without_the_
 }
 
 #[test]
+fn o1090_o1091_a_missing_password_and_a_reserved_schema_are_wrong_usage() {
+    let Some(server) = PostgresServer::start() else { return };
+    let without_password = format!("postgres://locked@127.0.0.1:{}/copies", server.port());
+    let reserved = format!("{}?schema=pg_mine", server.url());
+    let refused =
+        [(without_password, "asks for a password: set PGPASSWORD"), (reserved, "schema name \"pg_mine\"")];
+    for (url, words) in refused {
+        let error = Error::from(StateError::from(refusal(&url)));
+        assert_eq!(error.exit_code(), 2, "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
+#[test]
 fn tables_of_a_newer_version_or_of_others_are_left_alone() {
     let Some(server) = PostgresServer::start() else { return };
     let url = server.url();

@@ -99,6 +99,24 @@ fn a_copy_is_made_and_kept_in_step_and_its_folder_remembers_where_its_state_is()
 }
 
 #[test]
+fn o1092_a_copy_whose_state_the_database_lost_is_not_begun_anew_unasked() {
+    let Some(server) = PostgresServer::start() else { return };
+    let copy = Copy::of(FakeSource::start().with_resources(many(3)));
+    assert_eq!(copy.is_in_step(Some(&server.url())).created, 3);
+    sql(&server.url(), "DELETE FROM copy");
+    let text = refusal(&copy, None);
+    assert!(text.contains("no state of this copy") && text.contains(".instep/state.json"), "{text}");
+    // The state is built again from the files, or at the place that is named again.
+    let mut adopting = SyncOptions::new(copy.source.url(""), copy.dir());
+    adopting.adopt = true;
+    let adopted = wait(sync(&adopting, &TestMonitor::new())).unwrap();
+    assert_eq!((adopted.exit_code(), adopted.created), (0, 0), "{adopted:?}");
+    copy.is_in_step(None);
+    sql(&server.url(), "DELETE FROM copy");
+    copy.is_in_step(Some(&server.url()));
+}
+
+#[test]
 fn a_first_run_that_a_server_refuses_leaves_nothing() {
     let Some(server) = PostgresServer::start() else { return };
     let copy = Copy::of(FakeSource::start().with_resources(many(3)));

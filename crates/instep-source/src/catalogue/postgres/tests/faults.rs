@@ -68,6 +68,22 @@ fn o508_a_source_that_is_to_end_does_not_wait_for_its_database() {
 }
 
 #[test]
+fn o1093_a_server_that_restarts_while_the_right_of_a_former_publisher_is_watched_is_waited_for() {
+    let Some(server) = PostgresServer::start() else { return };
+    let [former, next] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    drop(open(former.path(), &server.url()).unwrap());
+    sql(&server, "UPDATE source SET token = 'of the dead', folder = 'far away'");
+    let (folder, url) = (next.path().to_owned(), server.url());
+    let opening = thread::spawn(move || open(&folder, &url).map(drop));
+    let session = Session::open(&Address::parse(&server.url()).unwrap()).unwrap();
+    let watches = "SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE '%LEFT JOIN beat%' AND pid <> pg_backend_pid()";
+    wait_until("the right is watched", || session.one(watches, &[]).unwrap().get::<_, bool>(0));
+    server.stop_at_once();
+    server.begin();
+    opening.join().unwrap().unwrap();
+}
+
+#[test]
 fn a_server_that_is_stopped_at_once_makes_writer_and_readers_wait() {
     const BATCHES: usize = 60;
     const STOPS: [usize; 3] = [8, 24, 40];
