@@ -262,6 +262,8 @@ fn o1047_a_link_that_no_document_may_have_is_refused_before_anything_is_publishe
         ("rel = \"duplicate\"\ntype = \"html\"", "type \"html\" is not a media type such as text/html"),
         ("rel = \"duplicate\"\npri = 0", "pri 0 is not a number from 1 to 999999"),
         ("rel = \"duplicate\"\npri = 1000000", "pri 1000000 is not a number from 1 to 999999"),
+        ("rel = \"duplicate\"\npri = -1", "pri -1 is not a number from 1 to 999999"),
+        ("rel = \"duplicate\"\npri = 5000000000", "pri 5000000000 is not a number from 1 to 999999"),
     ] {
         let link = "[[link]]\nresource = \"*\"\ntarget = \"http://mirror.example/*\"";
         let folder = folder(&format!("[publish]\nbase-url = \"http://x.example/\"\n{link}\n{values}\n"));

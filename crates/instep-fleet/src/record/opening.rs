@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use instep_store::{Lock, LockError, RootFolder};
+
 #[cfg(feature = "postgres")]
 use super::server::RecordServer;
 use super::{FleetRecord, file::RecordFile};
@@ -72,6 +74,20 @@ impl FleetRecord {
                 ),
             }),
             None => Ok(()),
+        }
+    }
+
+    /// Refuses a folder whose fleet another process keeps, and one that no fleet may have. Nothing is written.
+    ///
+    /// # Errors
+    /// [`FleetError::Locked`] for the former, [`FleetError::Usage`] for the folder of a copy or of a Source.
+    pub fn expect_free(dir: &Path) -> Result<(), FleetError> {
+        Self::refuse_other_state(dir)?;
+        // Any other fault is left to the opening of the fleet, which describes it.
+        let Ok(own) = RootFolder::open(&Self::own_folder(dir)) else { return Ok(()) };
+        match Lock::take_to_read(&own) {
+            Err(LockError::Held { holder }) => Err(FleetError::Locked { dir: dir.to_owned(), holder }),
+            _ => Ok(()),
         }
     }
 

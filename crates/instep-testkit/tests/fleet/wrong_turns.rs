@@ -81,6 +81,18 @@ fn a_fleet_has_one_process_and_a_newer_record_is_left_alone() {
 }
 
 #[test]
+fn o1130_a_second_process_names_the_first_one_also_if_both_listen_at_the_same_addresses() {
+    let fleet = FleetFolder::new();
+    let callbacks = format!("http://127.0.0.1:{}/hooks/", free_port().unwrap());
+    let run = fleet.start(&["--callback-url", &callbacks]);
+    let listen = run.url.trim_start_matches("http://").trim_end_matches('/');
+    for words in [["--callback-url", &callbacks], ["--listen", listen]] {
+        let second = Run::of(&mut fleet.command(&[&["run"], &words[..]].concat())).with_code(7);
+        assert!(second.stderr.contains("is kept by process"), "{}", second.stderr);
+    }
+}
+
+#[test]
 fn a_database_that_cannot_be_used_is_one_line_and_nothing_is_started() {
     let Some([psql]) = peers::find(["psql"]) else { return };
     let Some(server) = PostgresServer::start() else { return };

@@ -13,20 +13,11 @@ pub(crate) struct FleetArgs {
     /// Folder of the fleet
     ///
     /// It has the record, and the copies without their own folder. With --state it belongs to this worker only.
-    #[arg(long = "fleet", global = true, value_parser = folder, value_name = "DIR", default_value = "fleet")]
+    #[arg(long = "fleet", global = true, value_parser = values::path, value_name = "DIR", default_value = "fleet")]
     pub(crate) folder: PathBuf,
     /// Keep the record and the states of all copies in PostgreSQL, which many workers share: postgres://USER@HOST/DATABASE
     #[arg(long, global = true, value_name = "URL", hide_short_help = true)]
     state: Vec<String>,
-}
-
-/// Reads the folder of a fleet. Refuses an empty name, as of a variable of the shell that is not set: the working folder would
-/// become another fleet, which has no Sources.
-fn folder(text: &str) -> Result<PathBuf, String> {
-    if text.is_empty() {
-        return Err("it is empty; name the folder of the fleet, or . for this one".to_owned());
-    }
-    values::path(text)
 }
 
 impl FleetArgs {

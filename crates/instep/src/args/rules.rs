@@ -28,7 +28,8 @@ struct LinkTable {
     back: Option<String>,
     #[serde(rename = "type")]
     media_type: Option<String>,
-    pri: Option<u32>,
+    /// Wider than the range that is allowed, so that each number outside of it is refused in the same words.
+    pri: Option<i64>,
 }
 
 /// A `[[changefreq]]` table: the change frequency of resources.
@@ -72,8 +73,9 @@ impl LinkTable {
         if let Some(wrong) = self.media_type.as_ref().filter(|text| !MediaType::new(text).is_valid()) {
             return Some(format!("type {wrong:?} is not a media type such as text/html"));
         }
-        let wrong = self.pri.filter(|pri| !(1..=Link::LEAST_PREFERRED).contains(pri));
-        wrong.map(|pri| format!("pri {pri} is not a number from 1 to {}", Link::LEAST_PREFERRED))
+        let most = i64::from(Link::LEAST_PREFERRED);
+        let wrong = self.pri.filter(|pri| !(1..=most).contains(pri));
+        wrong.map(|pri| format!("pri {pri} is not a number from 1 to {most}"))
     }
 }
 
@@ -149,7 +151,7 @@ impl Rules {
         }
         let mut rule = LinkRule::new(table.resource, Relation::parse(&table.rel), table.target);
         rule.media_type = table.media_type.map(|it| MediaType::new(&it));
-        rule.pri = table.pri;
+        rule.pri = table.pri.and_then(|pri| u32::try_from(pri).ok());
         self.links.push(rule);
     }
 

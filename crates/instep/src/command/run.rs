@@ -6,7 +6,9 @@ use anyhow::bail;
 use clap::Args;
 use http::HeaderName;
 use instep_destination::{CallbackOptions, CopyPlace, SharedCallbacks, Shutdown};
-use instep_fleet::{Fleet, FleetMonitor, FleetOptions, LONGEST_PAUSE, PacingRules, SourceDefinition};
+use instep_fleet::{
+    Fleet, FleetMonitor, FleetOptions, FleetRecord, LONGEST_PAUSE, PacingRules, SourceDefinition,
+};
 use serde_json::json;
 
 use crate::{
@@ -205,6 +207,8 @@ async fn keep(
     let display = Arc::new(FleetDisplay::new(*output));
     let dir = setup.options.dir.clone();
     let pages = setup.pages;
+    // Otherwise a second process would only say that its addresses are in use, and not by whom.
+    FleetRecord::expect_free(&dir)?;
     // The listeners come first: if one fails, no folder and no record are left behind.
     let listener = match &pages.listen {
         Some(address) => Some(FleetListener::bind(address, &setup.access).await?),

@@ -14,7 +14,7 @@ use super::Config;
 
 /// The kinds of values as the parser names them, and as they are written.
 const KINDS: [(&str, &str); 5] = [
-    ("u32", "a whole number without quotes"),
+    ("i64", "a whole number without quotes"),
     ("a boolean", "true or false, without quotes"),
     ("a string", "a text in quotes"),
     ("path string", "a path in quotes"),

@@ -191,10 +191,14 @@ impl RunCounts {
 /// Writes a new file and renames it, so that no reader sees an incomplete one. A device, such as `/dev/null`, is written
 /// and stays.
 fn place(file: &Path, text: &[u8]) -> io::Result<()> {
-    match fs::metadata(file).map(|found| found.file_type()) {
-        Ok(found) if found.is_char_device() => return fs::write(file, text),
-        Ok(found) if !found.is_file() => return Err(io::Error::other("it is neither a file nor a device")),
-        _ => {}
+    let found = fs::metadata(file).map(|found| found.file_type()).ok();
+    if found.is_some_and(|found| found.is_char_device()) {
+        return fs::write(file, text);
+    }
+    // Such as `/dev/stdout`, also if it leads to a file: root would replace the link for the whole machine.
+    let is_descriptor = fs::read_link(file).is_ok_and(|target| target.starts_with("/proc"));
+    if is_descriptor || found.is_some_and(|found| !found.is_file()) {
+        return Err(io::Error::other("it is neither a file nor a device"));
     }
     let mut beside = file.to_owned().into_os_string();
     beside.push(".new");
@@ -259,7 +263,10 @@ fn now() -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::{fs::symlink, net::UnixListener};
+    use std::os::{
+        fd::AsRawFd as _,
+        unix::{fs::symlink, net::UnixListener},
+    };
 
     use instep_destination::VoidMonitor;
 
@@ -294,6 +301,17 @@ mod tests {
         let _listener = UnixListener::bind(&socket).unwrap();
         assert!(written_to(&socket).is_err());
         assert!(fs::symlink_metadata(&socket).unwrap().file_type().is_socket());
+    }
+
+    #[test]
+    fn o1131_metrics_replace_no_link_to_a_descriptor() {
+        let folder = tempfile::tempdir().unwrap();
+        let [output, link] = ["output", "stdout"].map(|name| folder.path().join(name));
+        let opened = fs::File::create(&output).unwrap();
+        symlink(format!("/proc/self/fd/{}", opened.as_raw_fd()), &link).unwrap();
+        assert!(written_to(&link).is_err());
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[test]

@@ -107,7 +107,7 @@ fn o664_an_empty_name_of_the_folder_of_a_fleet_makes_no_fleet_of_the_working_fol
     let configured = folder(&[("instep.toml", "[run]\nfleet = ''\n")]);
     for arguments in [&["source", "list", "--fleet", ""][..], &["run", "--fleet", ""], &["run"]] {
         let said = run(configured.path(), arguments, 2);
-        assert!(said.contains("it is empty; name the folder of the fleet"), "{said}");
+        assert!(said.contains("it is empty; name a folder or file"), "{said}");
     }
     let bare = folder(&[]);
     let mut command = instep(bare.path(), &["source", "list"]);
