@@ -152,18 +152,28 @@ fn o696_a_resource_dump_lacks_no_more_resources_than_a_publication_may_delete() 
     job.build(&NoMonitor).unwrap();
 }
 
+fn offers(options: &PublishOptions, capability: &Capability) -> bool {
+    let (_, offered) = read(options, "capabilitylist.xml");
+    offered.iter().any(|entry| entry.metadata.capability.as_ref() == Some(capability))
+}
+
+fn assert_reported_once(monitor: &RecordingMonitor) {
+    let problems = monitor.seen().problems;
+    let is_reported = |text: &str| text.contains("http://example.com/records/1 has no file here");
+    assert_eq!(problems.iter().filter(|problem| is_reported(&problem.what)).count(), 1, "{problems:?}");
+}
+
+fn report(options: &PublishOptions, change: ReportedChange) {
+    let publisher = Publisher::open(options.clone()).unwrap();
+    publisher.record(vec![change], &NoMonitor).unwrap();
+}
+
 #[test]
 fn o905_a_set_with_a_resource_that_has_no_file_offers_no_resource_dump() {
     let (_root, mut options) = folder(&[("a", "one")]);
     options.dumps.every = Duration::ZERO;
-    let offers_dump = || {
-        let (_, offered) = read(&options, "capabilitylist.xml");
-        offered.iter().any(|entry| entry.metadata.capability == Some(Capability::ResourceDump))
-    };
-    let report = |change: ReportedChange| {
-        let publisher = Publisher::open(options.clone()).unwrap();
-        publisher.record(vec![change], &NoMonitor).unwrap();
-    };
+    let offers_dump = || offers(&options, &Capability::ResourceDump);
+    let report = |change| report(&options, change);
     let record = Uri::parse("http://example.com/records/1").unwrap();
     publish(&options, &NoMonitor).unwrap();
     assert!(offers_dump());
@@ -173,9 +183,7 @@ fn o905_a_set_with_a_resource_that_has_no_file_offers_no_resource_dump() {
         let monitor = RecordingMonitor::new();
         publish(&options, &monitor).unwrap();
         assert!(!offers_dump());
-        let problems = monitor.seen().problems;
-        let is_reported = |text: &str| text.contains("http://example.com/records/1 has no file here");
-        assert_eq!(problems.iter().filter(|problem| is_reported(&problem.what)).count(), 1, "{problems:?}");
+        assert_reported_once(&monitor);
     }
     report(ReportedChange::remove(record));
     publish(&options, &NoMonitor).unwrap();
@@ -188,14 +196,8 @@ fn o1025_a_set_with_a_resource_that_has_no_file_offers_no_change_dump() {
     options.dumps.policy = DumpPolicy::Never;
     options.dumps.changes = true;
     options.sets[0].change_list = false;
-    let offers_dump = || {
-        let (_, offered) = read(&options, "capabilitylist.xml");
-        offered.iter().any(|entry| entry.metadata.capability == Some(Capability::ChangeDump))
-    };
-    let report = |change: ReportedChange| {
-        let publisher = Publisher::open(options.clone()).unwrap();
-        publisher.record(vec![change], &NoMonitor).unwrap();
-    };
+    let offers_dump = || offers(&options, &Capability::ChangeDump);
+    let report = |change| report(&options, change);
     let record = Uri::parse("http://example.com/records/1").unwrap();
     publish(&options, &NoMonitor).unwrap();
     assert!(offers_dump());
@@ -206,9 +208,7 @@ fn o1025_a_set_with_a_resource_that_has_no_file_offers_no_change_dump() {
         let monitor = RecordingMonitor::new();
         publish(&options, &monitor).unwrap();
         assert!(!offers_dump());
-        let problems = monitor.seen().problems;
-        let is_reported = |text: &str| text.contains("http://example.com/records/1 has no file here");
-        assert_eq!(problems.iter().filter(|problem| is_reported(&problem.what)).count(), 1, "{problems:?}");
+        assert_reported_once(&monitor);
     }
     assert!(publish(&options, &NoMonitor).unwrap().is_nothing_new());
     // A new dump begins after the deletion.

@@ -1,5 +1,7 @@
 //! Sources that were restored from a backup: their lists lack changes that a copy applied.
 
+use std::fmt::Display;
+
 use instep_destination::{Coverage, Guard};
 use instep_testkit::{FakeSource, Fault};
 use resourcesync::DateTime;
@@ -23,6 +25,33 @@ fn lose(source: &FakeSource, path: &'static str) {
         let end = if kept.contains("</urlset>") { "" } else { "</urlset>" };
         head + &kept + end
     });
+}
+
+/// Returns a second of the day on which these Sources publish.
+fn time(second: u32) -> String {
+    format!("2026-01-02T00:00:{second:02}Z")
+}
+
+/// Serves an inventory of two resources, of which the first has a length, beside an index of Change Lists.
+fn serve_inventory(source: &FakeSource, second: u32, length: u32) {
+    let offers = [
+        ("list.xml", "<rs:md capability='resourcelist'/>"),
+        ("changes.xml", "<rs:md capability='changelist'/>"),
+    ];
+    source.serve("capabilitylist.xml", document(source, "capabilitylist", "", &offers));
+    let (at, a) = (format!("at='{}'", time(second)), format!("<rs:md length='{length}'/>"));
+    let entries = [("a.txt", a.as_str()), ("b.txt", "<rs:md length='3'/>")];
+    source.serve("list.xml", document(source, "resourcelist", &at, &entries));
+}
+
+/// Serves the index of the Change Lists, each with its times.
+fn serve_index(source: &FakeSource, lists: &[(&str, impl Display)]) {
+    let members: String = lists
+        .iter()
+        .map(|(path, times)| format!("<sitemap><loc>{}</loc><rs:md {times}/></sitemap>", source.url(path)))
+        .collect();
+    let root = format!("<rs:md capability='changelist' from='{}'/>", time(1));
+    source.serve("changes.xml", format!("<sitemapindex {SPACES}>{root}{members}</sitemapindex>"));
 }
 
 fn coverage(run: &Run) -> Option<Coverage> {
@@ -405,26 +434,8 @@ fn o799_a_source_that_names_its_list_of_before_again_is_refused() {
 fn o768_an_index_that_lacks_the_list_that_was_read_last_is_that_of_a_restored_source() {
     let copy = Copy::of_three();
     let source = &copy.source;
-    let time = |second: u32| format!("2026-01-02T00:00:{second:02}Z");
-    let offers = [
-        ("list.xml", "<rs:md capability='resourcelist'/>"),
-        ("changes.xml", "<rs:md capability='changelist'/>"),
-    ];
-    source.serve("capabilitylist.xml", document(source, "capabilitylist", "", &offers));
-    let inventory = |second: u32, length: u32| {
-        let a = format!("<rs:md length='{length}'/>");
-        let entries = [("a.txt", a.as_str()), ("b.txt", "<rs:md length='3'/>")];
-        source
-            .serve("list.xml", document(source, "resourcelist", &format!("at='{}'", time(second)), &entries));
-    };
-    let index = |lists: &[(&str, String)]| {
-        let member = |(path, times): &(&str, String)| {
-            format!("<sitemap><loc>{}</loc><rs:md {times}/></sitemap>", source.url(path))
-        };
-        let members: String = lists.iter().map(member).collect();
-        let root = format!("<rs:md capability='changelist' from='{}'/>", time(1));
-        source.serve("changes.xml", format!("<sitemapindex {SPACES}>{root}{members}</sitemapindex>"));
-    };
+    let inventory = |second: u32, length: u32| serve_inventory(source, second, length);
+    let index = |lists: &[(&str, String)]| serve_index(source, lists);
     let list = |path: &str, times: &str, changes: &[(&str, u32, u32)]| {
         let metadata = |(_, length, second): &(&str, u32, u32)| {
             format!("<rs:md change='updated' datetime='{}' length='{length}'/>", time(*second))
@@ -469,23 +480,10 @@ fn o768_an_index_that_lacks_the_list_that_was_read_last_is_that_of_a_restored_so
 fn o665_an_unchanged_index_of_a_restored_source_leads_to_the_lists_that_it_names() {
     let copy = Copy::of_three();
     let source = &copy.source;
-    let offers = [
-        ("list.xml", "<rs:md capability='resourcelist'/>"),
-        ("changes.xml", "<rs:md capability='changelist'/>"),
-    ];
-    source.serve("capabilitylist.xml", document(source, "capabilitylist", "", &offers));
-    let entries = [("a.txt", "<rs:md length='3'/>"), ("b.txt", "<rs:md length='3'/>")];
-    source.serve("list.xml", document(source, "resourcelist", "at='2026-01-02T00:00:01Z'", &entries));
+    serve_inventory(source, 1, 3);
     let (open, second) = ("from='2026-01-02T00:00:01Z'", "from='2026-01-02T00:00:04Z'");
     let closed = "from='2026-01-02T00:00:01Z' until='2026-01-02T00:00:04Z'";
-    let index = |lists: &[(&str, &str)]| {
-        let member = |(path, times): &(&str, &str)| {
-            format!("<sitemap><loc>{}</loc><rs:md {times}/></sitemap>", source.url(path))
-        };
-        let members: String = lists.iter().map(member).collect();
-        let root = format!("<rs:md capability='changelist' {open}/>");
-        source.serve("changes.xml", format!("<sitemapindex {SPACES}>{root}{members}</sitemapindex>"));
-    };
+    let index = |lists: &[(&str, &str)]| serve_index(source, lists);
     let list = |path: &str, times: &str, changes: &[(&str, &str)]| {
         source.serve(path, document(source, "changelist", times, changes));
     };
@@ -519,22 +517,9 @@ fn o665_an_unchanged_index_of_a_restored_source_leads_to_the_lists_that_it_names
 fn o1079_a_source_that_merges_its_change_lists_does_not_count_as_restored() {
     let copy = Copy::of_three();
     let source = &copy.source;
-    let offers = [
-        ("list.xml", "<rs:md capability='resourcelist'/>"),
-        ("changes.xml", "<rs:md capability='changelist'/>"),
-    ];
-    source.serve("capabilitylist.xml", document(source, "capabilitylist", "", &offers));
-    let entries = [("a.txt", "<rs:md length='3'/>"), ("b.txt", "<rs:md length='3'/>")];
-    source.serve("list.xml", document(source, "resourcelist", "at='2026-01-02T00:00:01Z'", &entries));
+    serve_inventory(source, 1, 3);
     let open = "from='2026-01-02T00:00:01Z'";
-    let index = |lists: &[(&str, &str)]| {
-        let member = |(path, times): &(&str, &str)| {
-            format!("<sitemap><loc>{}</loc><rs:md {times}/></sitemap>", source.url(path))
-        };
-        let members: String = lists.iter().map(member).collect();
-        let root = format!("<rs:md capability='changelist' {open}/>");
-        source.serve("changes.xml", format!("<sitemapindex {SPACES}>{root}{members}</sitemapindex>"));
-    };
+    let index = |lists: &[(&str, &str)]| serve_index(source, lists);
     let list = |path: &str, times: &str, changes: &[(&str, &str)]| {
         source.serve(path, document(source, "changelist", times, changes));
     };
