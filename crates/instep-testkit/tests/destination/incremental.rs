@@ -134,11 +134,8 @@ fn a_missing_resource_of_a_change_list_is_a_problem() {
     assert_eq!(run.heard.problems[0].0, ProblemKind::Missing);
 }
 
-#[test]
-fn a_copy_can_be_had_as_it_was() {
-    let copy = Copy::of_three();
-    copy.source.put("b.txt", "a second version");
-    let then = copy.source.clock().now();
+/// Changes one resource, of which the list names the earlier state, and creates another one.
+pub(crate) fn change_with_memento(copy: &Copy) {
     copy.source.put("a.txt", "too late");
     copy.source.put("e.txt", "too late");
     let earlier = copy.source.url("versions/a.txt");
@@ -147,6 +144,14 @@ fn a_copy_can_be_had_as_it_was() {
         let end = text.find("</url>").unwrap();
         format!("{}<rs:ln rel=\"memento\" href=\"{earlier}\"/>{}", &text[..end], &text[end..])
     });
+}
+
+#[test]
+fn a_copy_can_be_had_as_it_was() {
+    let copy = Copy::of_three();
+    copy.source.put("b.txt", "a second version");
+    let then = copy.source.clock().now();
+    change_with_memento(&copy);
     let run = copy.sync_with(|options| options.as_of = Some(then));
     assert_eq!((run.exit_code(), run.report().created), (0, 3), "{:?}", run.heard.problems);
     assert_eq!(copy.read("a.txt").as_deref(), Some("one"));

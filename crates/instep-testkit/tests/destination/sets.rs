@@ -367,27 +367,26 @@ fn moved_to_another_set() -> Copy {
     copy
 }
 
+/// Deletes the resource from the set that has it now, and expects that a run removes it.
+fn is_given_up(copy: &Copy) {
+    copy.source.delete("moved.txt");
+    list_changes(&copy.source, "one", &[("created", 30), ("deleted", 40)]);
+    let run = copy.sync_with(|options| options.delete = true);
+    in_step(copy, &run);
+    assert_eq!(run.report().deleted, 1);
+}
+
 #[test]
 fn o796_a_set_gives_up_a_resource_that_another_one_has_changed_since() {
     let copy = moved_to_another_set();
-    let sync = || copy.sync_with(|options| options.delete = true);
-    copy.source.delete("moved.txt");
-    list_changes(&copy.source, "one", &[("created", 30), ("deleted", 40)]);
-    let run = sync();
-    in_step(&copy, &run);
-    assert_eq!(run.report().deleted, 1);
+    is_given_up(&copy);
 }
 
 #[test]
 fn o765_a_set_does_not_get_back_what_it_deleted_when_the_complete_copy_is_compared() {
     let copy = moved_to_another_set();
-    let sync = || copy.sync_with(|options| options.delete = true);
     in_step(&copy, &copy.sync_with(|options| (options.delete, options.repair) = (true, true)));
-    copy.source.delete("moved.txt");
-    list_changes(&copy.source, "one", &[("created", 30), ("deleted", 40)]);
-    let run = sync();
-    in_step(&copy, &run);
-    assert_eq!(run.report().deleted, 1);
+    is_given_up(&copy);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use instep_testkit::Page;
 use resourcesync::{DateTime, Digests, Link, Relation, Uri};
 
 use crate::{
+    incremental::change_with_memento,
     sets::document,
     support::{Copy, Run, keeping, link, runtime, versions},
 };
@@ -241,14 +242,7 @@ fn a_moment_before_the_oldest_list_is_had_by_taking_changes_back() {
 fn o1010_a_copy_of_now_is_brought_back_to_a_past_time() {
     let copy = Copy::of_three();
     let then = copy.source.clock().now();
-    copy.source.put("a.txt", "too late");
-    copy.source.put("e.txt", "too late");
-    let earlier = copy.source.url("versions/a.txt");
-    copy.source.serve("versions/a.txt", "one");
-    copy.source.rewrite("resourcelist.xml", move |text| {
-        let end = text.find("</url>").unwrap();
-        format!("{}<rs:ln rel=\"memento\" href=\"{earlier}\"/>{}", &text[..end], &text[end..])
-    });
+    change_with_memento(&copy);
     copy.source.delete("b.txt");
     let sync = |as_of| copy.sync_with(|options| (options.delete, options.as_of) = (true, as_of));
     assert_eq!((sync(None).exit_code(), copy.differences()), (0, vec![]));
